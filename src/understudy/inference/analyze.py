@@ -23,8 +23,7 @@ from understudy.inference.conditions import UntoldError, require_told
 from understudy.inference.counts import estimate_counts, estimate_draws
 from understudy.inference.declarations import add_advice
 from understudy.inference.design_effects import (
-    effect_note,
-    finite_note,
+    effect_notes,
     follows_variance,
     fractions_of,
     grow,
@@ -169,13 +168,9 @@ def _told_unweighted(
     if design.deff is not None or design.fpc is not None:
         pooled = analysis.pooled
         fractions = fractions_of(estimand, schema, len(pooled.names))
-        own = 1.0 if design.deff is None else design.deff.default
+        own = design.declared_effect
         counted = follows_variance(pooled) or bool((own * (1 - fractions) >= 1).all())
-        notes = (
-            *analysis.notes,
-            *(() if design.deff is None else (effect_note(design.deff),)),
-            *finite_note(design, fractions, counted=counted),
-        )
+        notes = (*analysis.notes, *effect_notes(design, fractions, counted=counted))
         effects = own * (1 - fractions) if counted else np.full(len(fractions), own)
         analysis = replace(analysis, pooled=grow(pooled, effects), notes=notes)
     if weighted is not None or not is_weighted(release):
@@ -423,8 +418,7 @@ def _narrower(one: Analysis | None, other: Analysis | None) -> Analysis | None:
     """The one with narrower intervals, which are nearly known before the noise is."""
     if one is None or other is None:
         return one or other
-    wide = (float(np.nanmedian(_half_widths(each.pooled))) for each in (one, other))
-    return one if next(wide) <= next(wide) else other
+    return min(one, other, key=lambda each: float(np.nanmedian(_half_widths(each.pooled))))
 
 
 def _half_widths(pooled: Pooled) -> Floats:

@@ -162,6 +162,12 @@ def effect_note(effect: DesignEffect) -> str:
     )
 
 
+def effect_notes(design: Design, fractions: Floats, *, counted: bool = True) -> tuple[str, ...]:
+    """Say what the effects of a design are, where any is declared; arguments as `finite_note`."""
+    declared = () if design.deff is None else (effect_note(design.deff),)
+    return (*declared, *finite_note(design, fractions, counted=counted))
+
+
 def finite_note(design: Design, fractions: Floats, *, counted: bool = True) -> tuple[str, ...]:
     """Say which population an answer is about, where a sampling fraction is declared.
 

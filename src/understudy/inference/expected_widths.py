@@ -33,7 +33,7 @@ from itertools import combinations
 
 from understudy._arrays import Z_95
 from understudy.features.scores import BINS, MOST_BINS, FeatureMap, contrast_length
-from understudy.inference.design_effects import effect_note, finite_note, fractions_of
+from understudy.inference.design_effects import effect_notes, fractions_of
 from understudy.inference.noisy_tables import MOST_CELLS, covers
 from understudy.inference.question import Answerable, QuestionKind, answerable
 from understudy.inference.second_moments import FIRM, FIRM_MODEL
@@ -57,9 +57,8 @@ Widths = tuple[float, float]
 
 def assumed_words(schema: Schema) -> str:
     """Say of what population half-widths are expected, and what they count."""
-    effect = schema.design.deff
-    said = (_ASSUMED, *(() if effect is None else (effect_note(effect),)))
-    return " ".join((*said, *finite_note(schema.design, fractions_of(None, schema, 1))))
+    notes = effect_notes(schema.design, fractions_of(None, schema, 1))
+    return " ".join((_ASSUMED, *notes))
 
 
 class ExpectedWidths:

@@ -246,8 +246,7 @@ class WeightedMatrices(Generic[Matrix]):
         Returns:
             Shape (k,).
         """
-        effect = schema.design.deff
-        own = 1.0 if effect is None else effect.default
+        own = schema.design.declared_effect
         remaining = 1 - fractions_of(estimand, schema, k)
         return np.asarray(own * self.correction * remaining)
 

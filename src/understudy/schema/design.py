@@ -191,10 +191,14 @@ class Design(BaseModel):
         found = {label: self.fpc.strata.get(label, self.fpc.default) for label in labels}
         return {**found, "": min(found.values())}
 
+    @property
+    def declared_effect(self) -> float:
+        """The public design effect; 1 where none is declared."""
+        return 1.0 if self.deff is None else self.deff.default
+
     def effect(self, columns: Mapping[str, Column]) -> float:
         """By what sampling variances are multiplied, as those of draws with replacement."""
-        own = 1.0 if self.deff is None else self.deff.default
-        return own * (1 - self.fractions(columns)[""])
+        return self.declared_effect * (1 - self.fractions(columns)[""])
 
     def _faults_of_groups(self, columns: Mapping[str, Column]) -> Iterator[str]:
         column = columns.get(self.psu)
