@@ -260,10 +260,15 @@ def test_the_guide_of_codebooks(workplace, capsys):
 
 def test_the_guide_to_weights(workplace, capsys):
     """What it says of each number holds in the run, which draws noise anew."""
-    schema, finite, grouped = (text for _, text in blocks(DOCS / "how-to/weights.md", "toml"))
+    schema, finite, grouped, dealt = (
+        text for _, text in blocks(DOCS / "how-to/weights.md", "toml")
+    )
     Path("survey.toml").write_text(schema, encoding="utf-8")
     others = "[columns.w]" + schema.partition("[columns.w]")[2]
     assert us.Schema.loads(grouped + "\n" + others).design.groups == "village"
+    numbered = grouped[grouped.index("[columns.village]") :].replace("random_groups = true", "")
+    numbered = numbered.replace("village", "group", 1)
+    assert us.Schema.loads(f"{dealt}\n{others}\n{numbered}").design.groups == "group"
     fractions = us.Schema.loads(finite + "\n" + others).design.fpc
     assert fractions.strata == {"town": 0.4}
     scope: dict = {}

@@ -235,7 +235,10 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
         size = schema.stated[form.size]
         inputs.append(PublicInput(what, size.sources, _doubts(size)))
     if schema.unit.of:
-        what = f"columns of {schema.unit.of!r} beside each row of {schema.unit.table!r}, as given"
+        what = (
+            f"columns of {schema.unit.of!r} beside each row of {schema.unit.table!r}, as given; "
+            "they are protected as a group of so many records is"
+        )
         inputs.append(PublicInput(what, "declared in the schema"))
     for name, column in schema.stated.items():
         what = "bounds and bins" if isinstance(column, NUMERIC) else "levels"
@@ -250,6 +253,9 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
     if (fpc := schema.design.fpc) is not None:
         by = f" of strata of {schema.design.strata}" if fpc.strata else ""
         inputs.append(PublicInput(f"sampling fractions{by}", fpc.source))
+    if schema.design.dealt:
+        what = f"clusters dealt to groups of {schema.design.psu}, stratum by stratum"
+        inputs.append(PublicInput(what, schema.design.dealt))
     for exact_totals in schema.geography.invariants:
         what = f"exact totals of the level {exact_totals.level}, which no promise covers"
         inputs.append(PublicInput(what, exact_totals.source))

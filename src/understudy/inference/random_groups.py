@@ -5,24 +5,31 @@ smooth function of the moments M of all records, with derivatives D, and group g
 it: Σt(y − R) over its records, in parts of Σt, for a ratio R; Σty for a total; A⁻¹Σtx(y − x'b) for
 a linear model. A domain is no other case: records outside add 0.
 
-**The variance.** Let z_j be the part of cluster j, and let each be in one of G groups by itself,
-each with the same chance. Two clusters then add nothing to the mean of Σz_g² − (Σz_g)²/G,
-since they are together with the chance 1/G; so the mean of
+**The variance.** Let z_j be the part of cluster j. The clusters of a stratum h were drawn one by
+one, so their z_j have one mean μ_h and one variance σ_h², and the error of Σz_j is Σm_hσ_h² over
+strata of m_h clusters. Let clusters be in G groups, whatever they say, and M_g the mean of z_g, the
+sum of μ_h over the clusters of group g. Then
 
-    B = G/(G − 1)·Σ(z_g − z̄)²
+    B = G/(G − 1)·Σ(z_g − z̄)²  has the mean  Σm_hσ_h² + G/(G − 1)·Σ(M_g − M̄)²,
 
-over the groups is Σz_j², however many clusters each group has. Of clusters that were drawn one by
-one this is the variance of a ratio or a coefficient, whose z_j add up to 0. Of a total it is the
-variance where the number m of clusters was by chance too; a fixed number has (Σz_j)²/m less, so
-intervals are longer than they need be, and not too short. Strata are passed over in the same way:
-with m_h clusters in stratum h, whose z_j have mean μ_h and variance σ_h², the mean of B is
-Σm_h(σ_h² + μ_h²), while the error is of Σm_hσ_h². Groups drawn within strata, in turn, would depend
-on other records, and sums by stratum and group would have the noise of every pair of these. So a
-gain by strata counts in a public design effect alone, which has it already.
+since each z_g has the variance of its own clusters, of which z̄ takes one part in G. So B is never
+too small on average, and is right where each group has the same mean.
+
+* *Dealt* in turn, stratum by stratum, groups have as many clusters of each stratum, or one more.
+  So M_g are equal where m_h are multiples of G, and differ by single clusters elsewhere. What
+  comes from strata and from a fixed number of clusters is in B. The plan of the survey has
+  dealt them, so the group of a record is a word of its own.
+* *Each by itself*, at the same chance: two clusters are together with the chance 1/G, so what M_g
+  add is Σm_hμ_h². That is nothing for a ratio or a coefficient without strata. A total adds as if
+  the number of clusters were by chance, and its interval is about √(1 + μ²/σ²) times as long.
+  No group could be drawn within strata here, where it would depend on other records.
+
+Sums by stratum and group would not help: M_g differ by how many clusters of a stratum a group has,
+which no sum over records says.
 
 **Noise.** Each released number of a group has noise of variance v, independent of all else. So z_g
 has c = D²·v of it, B has G·c on average, and that is taken off. What remains is no smaller than the
-variance of records drawn one by one.
+variance of records drawn one by one, but for dealt groups, since strata may make it smaller.
 
 **Degrees of freedom** are Satterthwaite's: of a variance V in all, group g has the part that it has
 of the denominator, and the noise c. Few or unequal groups count as fewer. Below `LEAST_DEGREES`
@@ -31,8 +38,8 @@ is none, the noise stays in. B as it is has a mean no less than V, and hardly fe
 there are groups, so such intervals are longer than they need be, and not too short.
 
 Sources: Wolter (2007), "Introduction to Variance Estimation", chapter 2; Satterthwaite (1946),
-Biometrics Bulletin 2, 110-114. That groups are drawn cluster by cluster, and what noise leaves, are
-ours; `tests/inference/weighted/test_random_groups.py` compares with a slow formula, and simulates.
+Biometrics Bulletin 2, 110-114. The mean of B, and what noise leaves, are ours;
+`tests/inference/weighted/test_random_groups.py` compares with a slow formula, and simulates.
 """
 
 from __future__ import annotations
@@ -155,11 +162,13 @@ class Clustering:
         effect: public design effect that takes over where noise hides how they differ; None if
             none is declared, and the noise stays in.
         remaining: part of the sampling variance that a finite population leaves, shape (k,).
+        dealt: whether each group has as many clusters of each stratum.
     """
 
     sums: GroupSums
     effect: float | None
     remaining: Floats
+    dealt: bool = False
 
     def errors(self, own: Influence) -> Clustered:
         """Sampling errors of some estimates; those of single records if nothing says more.
@@ -175,7 +184,8 @@ class Clustering:
         spread = groups / (groups - 1) * ((z - z.mean(axis=0)) ** 2).sum(axis=0)
         spread += 0.0 if sums.drawn else groups * noise
         alone = np.diag(own.alone)
-        variance = np.maximum(spread - groups * noise, alone)
+        least = np.zeros(len(alone)) if self.dealt and sums.drawn else alone
+        variance = np.maximum(spread - groups * noise, least)
         each = sums.numbers @ sizes.T
         shares = np.maximum(each, 0.0) / np.abs(each.sum(axis=0))
         left = self.remaining
@@ -187,7 +197,7 @@ class Clustering:
         if self.effect is not None:
             variance, df = np.where(few, self.effect * alone, variance), np.where(few, np.inf, df)
         else:
-            whole = np.maximum(spread, alone)
+            whole = np.maximum(spread, least)
             all_in = (groups - 1) / groups * (left * whole + own.noise) ** 2
             with np.errstate(divide="ignore", invalid="ignore"):
                 df = np.where(few, all_in / parts.sum(axis=0), df)

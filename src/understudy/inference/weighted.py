@@ -79,8 +79,12 @@ CUT_NOTE: Final = (
 
 GROUPS_NOTE: Final = (
     "The sampling variance is that between random groups of {} (about {:.0f} degrees of freedom). "
-    "Strata are not counted, which would make it smaller."
 )
+STRATA_NOTES: Final = {
+    False: "Strata are not counted, which would make it smaller.",
+    True: "Clusters were dealt to these, so strata are counted as the plan has them ({}).",
+}
+"""Whether clusters were dealt to groups → what is said of strata."""
 TOTAL_GROUPS_NOTE: Final = (
     "The number of clusters counts as one of chance, so a total of a fixed number of them is known "
     "better than this."
@@ -228,7 +232,8 @@ class WeightedMatrices(Generic[Matrix]):
             return None
         effect = schema.design.deff
         own = None if effect is None else effect.default
-        return Clustering(self.groups, own, 1 - fractions_of(estimand, schema, k))
+        remaining, dealt = 1 - fractions_of(estimand, schema, k), bool(schema.design.dealt)
+        return Clustering(self.groups, own, remaining, dealt)
 
     @property
     def correction(self) -> float:
@@ -392,12 +397,12 @@ def _told(
     pooled = answer.pooled
     fractions = fractions_of(estimand, schema, len(pooled.names))
     degrees = pooled.df[np.isfinite(pooled.estimate)]
-    between = np.isfinite(degrees).any()
+    between, by_chance = np.isfinite(degrees).any(), not schema.design.dealt
     notes = (
         *pooled.notes,
         *design_notes(schema, cut=matrices.excess > 0),
         *_variance_notes(schema, degrees, measured=matrices.groups is not None),
-        *((TOTAL_GROUPS_NOTE,) if between and estimand.kind == "total" else ()),
+        *((TOTAL_GROUPS_NOTE,) if between and by_chance and estimand.kind == "total" else ()),
         *finite_note(schema.design, fractions),
     )
     return replace(answer, pooled=replace(pooled, notes=notes), reason=REASON)
@@ -431,7 +436,8 @@ def _variance_notes(schema: Schema, degrees: Floats, *, measured: bool) -> tuple
     """
     design, said = schema.design, list[str]()
     if np.isfinite(degrees).any():
-        said.append(GROUPS_NOTE.format(design.groups, float(degrees.min())))
+        strata = STRATA_NOTES[bool(design.dealt)].format(design.dealt)
+        said.append(GROUPS_NOTE.format(design.groups, float(degrees.min())) + strata)
         if np.isfinite(degrees).all():
             return tuple(said)
     if design.groups:

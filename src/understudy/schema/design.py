@@ -79,7 +79,8 @@ class Design(BaseModel):
         strata: what the strata are, in words. With sampling fractions by stratum the column that
             names them.
         psu: what the primary sampling units are, in words; they are not read. With
-            variance = "groups" the column that names them, which has `random_groups`.
+            variance = "groups" the column that names them, which has `random_groups`; with `dealt`
+            one of levels, the numbers of groups.
         fixed: "design": each weight was known before the interviews, whoever else is in the table.
             "adjusted": weights depend on other records too, so that the guarantee is conditional.
         deff: public design effect, by which sampling variances are multiplied; it needs no weight.
@@ -87,6 +88,9 @@ class Design(BaseModel):
             it needs no weight either (`understudy.inference.design_effects`).
         variance: "records": of records drawn one by one, times the design effect. "groups": answers
             with weights have that between random groups of primary sampling units.
+        dealt: where it is published that the units drawn were dealt to the groups in turn, stratum
+            by stratum, before anyone was asked, as a sampling plan; never the rows. Variances
+            between groups then have the gain of strata and of a fixed number of units.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -98,6 +102,7 @@ class Design(BaseModel):
     deff: DesignEffect | None = None
     fpc: SamplingFraction | None = None
     variance: Literal["records", "groups"] = "records"
+    dealt: str = ""
 
     @property
     def groups(self) -> str:
@@ -114,7 +119,7 @@ class Design(BaseModel):
             return Design()
         changed: dict[str, object] = {}
         if self.groups and self.groups not in names:
-            changed["variance"] = "records"
+            changed |= {"variance": "records", "dealt": ""}
         if self.fpc is not None and self.fpc.strata and self.strata not in names:
             changed["fpc"] = None
         return self.model_copy(update=changed) if changed else self
@@ -135,6 +140,8 @@ class Design(BaseModel):
             return
         if self.variance == "groups":
             yield from self._faults_of_groups(columns)
+        elif self.dealt:
+            yield '[design] dealt is about groups of psu; it needs variance = "groups"'
         column = columns.get(self.weight)
         if not isinstance(column, NUMERIC) or isinstance(column, Calendar):
             yield (
@@ -202,11 +209,15 @@ class Design(BaseModel):
 
     def _faults_of_groups(self, columns: Mapping[str, Column]) -> Iterator[str]:
         column = columns.get(self.psu)
-        if not (isinstance(column, Categorical) and column.random_groups):
+        if not isinstance(column, Categorical) or column.random_groups == bool(self.dealt):
+            what = "of levels without random_groups" if self.dealt else "with random_groups"
+            meant = "" if self.psu in columns else suggestion(self.psu, [*columns])
             yield (
-                f"[design] psu names {self.psu!r}, which is no column with random_groups"
-                f'{suggestion(self.psu, [*columns])}; variance = "groups" needs one'
+                f"[design] psu names {self.psu!r}, which is no column {what}{meant}; "
+                f'variance = "groups" {"by dealt " * bool(self.dealt)}needs one'
             )
+        elif column.codes:
+            yield f"every cluster was dealt to a group: leave out the codes of {self.psu}"
         elif column.n_ordinary < _LEAST_GROUPS:
             yield (
                 f"[design] variance between the {column.n_ordinary} random groups of {self.psu} is "

@@ -315,13 +315,13 @@ def _group_remarks(design: Design) -> tuple[str, ...]:
         "Records of one cluster are taken to be no more alike than others where it is said how "
         "wide answers will be."
     )
-    if not design.strata:
+    if not design.strata or design.dealt:
         return (alike,)
     return (
         alike,
         f"Strata ({design.strata}) are not counted in the variance between random groups, so that "
-        "intervals are longer than need be. Groups cannot be drawn within strata, since what "
-        "happens to a record would then depend on others.",
+        "intervals are longer than need be. Where the sampling plan has dealt clusters to groups, "
+        "stratum by stratum, name it by dealt.",
     )
 
 
