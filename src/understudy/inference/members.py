@@ -31,6 +31,7 @@ from understudy.inference.linear import likeness, ratio_growth, weight_scale
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.moment_answers import MeasuredAnswer, answer_of
 from understudy.inference.noisy_tables import Counts, covering, marginal, pooled_table
+from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import (
     MODELS,
     RATIOS,
@@ -52,7 +53,7 @@ from understudy.inference.refusals import (
     value_ends,
 )
 from understudy.inference.second_moments import LostInNoiseError, MomentMatrix
-from understudy.inference.slot_moments import SlotMoments
+from understudy.inference.slot_moments import SlotMoments, cluster_factors
 from understudy.inference.weighted import REASON as WEIGHTED_REASON
 from understudy.inference.weighted import WeightedMatrices, above_notes, answer_of_members
 from understudy.release.households import members_of
@@ -64,7 +65,7 @@ from understudy.schema.households import NO_MEMBER, Members, slot_column
 
 _PLAINLY = 0.8  # of the width of another answer, that makes one narrower whatever the noise
 
-KINDS_OF_MEMBERS = (*RATIOS, "total", *MODELS, "correlation")
+KINDS_OF_MEMBERS = (*RATIOS, "total", "quantile", *MODELS, "correlation")
 """Kinds, of those in `question`, that sums over slots answer."""
 
 COUNTED = (
@@ -182,6 +183,11 @@ class MemberTable:
             tables += len(used)
         return Counts(np.sum(summed, axis=0), np.sum(variances, axis=0)), tables
 
+    def heavy(self, columns: Sequence[str]) -> bool:
+        """Return whether noise of tables of some columns in a slot may have Laplace tails."""
+        slots = (covering(self.release.measurements, self.in_slot(columns, j)) for j in self.slots)
+        return not all(one.family.is_gaussian for used in slots for one in used)
+
     def _without_nobody(self, cells: Floats, columns: Sequence[str]) -> Floats:
         """Cells of a table of one slot without those of empty slots."""
         own = [self.release.schema.columns[name] for name in columns]
@@ -265,7 +271,7 @@ def member_analysis(
     estimand = parse(kind, formula, table.schema, probability=probability)
     if estimand.kind not in KINDS_OF_MEMBERS:
         reason = f"the kind {kind} has no answer that sums over the members of units"
-        instead = _nearby(table, estimand, probability=probability, weighted=weighted)
+        instead = _nearby(table, estimand, weighted=weighted)
         raise RefusedError("not-measured", reason, None, anyway=False, instead=instead)
     beside = (table.release.schema.design.weight,) if weighted else ()
     shown = tuple(dict.fromkeys((*estimand.columns, *beside)))
@@ -316,15 +322,9 @@ def member_analysis(
     )
 
 
-def _nearby(
-    table: MemberTable, estimand: Estimand, *, probability: float, weighted: bool
-) -> tuple[str, ...]:
-    """Questions near one of the spread or of the middle of a number, of those that are answered.
-
-    For a quantile the share below the edge of a bin that is nearest to it in the synthetic members;
-    for all others the mean.
-    """
-    (name, *others), found = estimand.columns, []
+def _nearby(table: MemberTable, estimand: Estimand, *, weighted: bool) -> tuple[str, ...]:
+    """The mean of a number whose spread was asked for, if it is answered."""
+    name, *others = estimand.columns
     column = table.schema.columns[name]
     if (
         others
@@ -332,21 +332,11 @@ def _nearby(
         or not isinstance(column, Integer | Continuous)
     ):
         return ()
-    asked = [("mean", name)]
-    edges = sorted({one.low for one in column.intervals if not one.spike} - {column.bounds[0]})
-    if estimand.kind == "quantile" and edges:
-        numbers = table.members(0, [name]).frame()[name].to_numpy()
-        below = [abs(float(np.mean(numbers < edge)) - probability) for edge in edges]
-        asked.insert(0, ("proportion", f"{{{name} < {edges[int(np.argmin(below))]:g}}}"))
-    for kind, formula in asked:
-        try:
-            member_analysis(
-                table, kind, formula, probability=probability, level=0.95, weighted=weighted
-            )
-        except InferenceError:
-            continue
-        found.append(f"{kind} {formula}")
-    return tuple(found)
+    try:
+        member_analysis(table, "mean", name, probability=0.5, level=0.95, weighted=weighted)
+    except InferenceError:
+        return ()
+    return (f"mean {name}",)
 
 
 def _with_room(
@@ -437,12 +427,18 @@ def _by_counts(
     No table serves two slots, so that the noise of slots is independent. Where no second moments
     say how alike members of a unit are, they count as wholly alike.
     """
-    if estimand.kind not in (*RATIOS, "total"):
+    if estimand.kind not in (*RATIOS, "total", "quantile"):
         return None
     summed = table.counts(estimand.columns)
     if summed is None:
         return None
     counts, tables = summed
+    if estimand.kind == "quantile":
+        ask = partial(table_quantiles, estimand, counts, table.schema, tables)
+        heavy = table.heavy(estimand.columns)
+        whole = ask(heavy=heavy).pooled.estimate
+        counted = ask(heavy=heavy, growth=_growth_below(estimand, whole, sets))
+        return MeasuredAnswer(counted.pooled, counted.dropped, COUNTED)
     found = table_estimates(estimand, counts, table.schema, tables)
     pooled = found.pooled
     if estimand.kind != "total":
@@ -461,6 +457,29 @@ def _by_counts(
             synthesis_share=pooled.synthesis_share / root**2,
         )
     return MeasuredAnswer(pooled, found.dropped, COUNTED)
+
+
+def _growth_below(estimand: Estimand, quantiles: Floats, sets: Sequence[Records]) -> Floats:
+    """How many times larger variances of the shares below quantiles are, of members of units, (k,).
+
+    Nothing that was measured says how alike members of one unit are in being below a number, so
+    they count as wholly alike, and as in the synthetic units where that is more.
+
+    Args:
+        estimand: a quantile.
+        quantiles: estimates, shape (k,).
+        sets: members of each synthetic set.
+    """
+    found = np.ones((len(sets), len(quantiles)))
+    for own, records in zip(found, sets, strict=True):
+        scores, units = estimand.scores(records), records.unit_numbers
+        for k in np.flatnonzero(np.isfinite(quantiles)):
+            mine = np.flatnonzero(scores.quantity == k)
+            if len(mine):
+                below = scores.value[mine, None] <= quantiles[k]
+                ones = np.ones((len(mine), 1))
+                own[k] = cluster_factors(below - estimand.probability, ones, units[mine], 1.0)[0]
+    return np.asarray(found.mean(axis=0))
 
 
 def _unit_note(form: Members) -> str:

@@ -204,7 +204,13 @@ def quantiles(
 
 
 def counted_curve(
-    table: Counts, cells: Integers, ranges: Ranges, probability: float, *, heavy: bool
+    table: Counts,
+    cells: Integers,
+    ranges: Ranges,
+    probability: float,
+    *,
+    heavy: bool,
+    growth: float = 1.0,
 ) -> Curve:
     """The distribution of a value over some cells of a noisy table.
 
@@ -214,6 +220,7 @@ def counted_curve(
         ranges: values of all cells.
         probability: p.
         heavy: whether the noise has Laplace tails.
+        growth: how many times the sampling variance is that of records drawn one by one.
     """
     sources = (
         None if table.sources is None else replace(table.sources, mix=table.sources.mix[cells])
@@ -221,12 +228,12 @@ def counted_curve(
     kept = Counts(table.counts[..., cells], table.variances[cells], sources)
 
     def steps(values: Floats) -> Steps:
-        return _counted_steps(kept, values[cells], probability, heavy=heavy)
+        return _counted_steps(kept, values[cells], probability, heavy=heavy, growth=growth)
 
     return Curve(steps(ranges.low), steps(ranges.high))
 
 
-def _counted_steps(table: Counts, values: Floats, p: float, *, heavy: bool) -> Steps:
+def _counted_steps(table: Counts, values: Floats, p: float, *, heavy: bool, growth: float) -> Steps:
     counts = table.counts
     order = np.argsort(values, kind="stable")
     distinct, starts = np.unique(values[order], return_index=True)
@@ -234,7 +241,7 @@ def _counted_steps(table: Counts, values: Floats, p: float, *, heavy: bool) -> S
     size = np.maximum(counts.sum(axis=-1, keepdims=True), 1.0)
     below = counts[..., order].cumsum(axis=-1)[..., last]
     noise, fourth = _step_noise(table, order, last, p)
-    variance = noise + size * p * (1 - p)
+    variance = noise + growth * size * p * (1 - p)
     return Steps(
         values=distinct,
         excess=(below - p * counts.sum(axis=-1, keepdims=True)) / size,
@@ -358,7 +365,13 @@ def expected_halves(
 
 
 def table_quantiles(
-    estimand: Estimand, table: Counts, schema: Schema, tables: int, *, heavy: bool
+    estimand: Estimand,
+    table: Counts,
+    schema: Schema,
+    tables: int,
+    *,
+    heavy: bool,
+    growth: Floats | None = None,
 ) -> Counted:
     """The same from unbiased counts.
 
@@ -368,6 +381,8 @@ def table_quantiles(
         schema: in the bins of the table.
         tables: how many measurements it rests on.
         heavy: whether the noise has Laplace tails.
+        growth: how many times the sampling variance of each quantity is that of records drawn one
+            by one, shape (k,); None for 1.
 
     Raises:
         InferenceError: as above.
@@ -376,11 +391,15 @@ def table_quantiles(
     ranges = value_ranges(estimand, schema)
     estimates: list[float] = []
     curves: list[Curve | None] = []
+    grown = np.ones(len(ranges.names)) if growth is None else growth
     for j in range(len(ranges.names)):
         cells = np.flatnonzero(ranges.quantity == j)
         empty = table.counts[cells].sum() < FEWEST
         p = estimand.probability
-        curves.append(None if empty else counted_curve(table, cells, ranges, p, heavy=heavy))
+        grows = float(grown[j])
+        curves.append(
+            None if empty else counted_curve(table, cells, ranges, p, heavy=heavy, growth=grows)
+        )
         estimates.append(np.nan if empty else counted_estimate(table.counts, cells, ranges, p))
     absent = ~cell_points(schema, estimand.columns, ())[0].complete()
     return Counted(
