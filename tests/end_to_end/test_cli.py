@@ -18,6 +18,7 @@ import typer
 import understudy as us
 from schemas import PEOPLE as SCHEMA
 from understudy.cli.app import app
+from understudy.demo import demo_schema
 from understudy.methods.registry import METHODS
 
 SECRET = "SECRET-VALUE-1234"
@@ -229,14 +230,18 @@ def test_the_demo_replaces_its_own_folder_only(run, tmp_path):
     assert (tmp_path / "demo-release" / "manifest.json").read_bytes() != before
     assert tree(tmp_path / "demo-release" / "synthetic") == ["set-1.parquet"]
     assert tree(tmp_path)[0] == "demo-release"
+    asked = run("analyze", "demo-release", "logit", "{affairs > 0} ~ religious")
+    assert asked.code == 0
+    assert "religious" in asked.out
 
 
-def test_the_demo_leaves_a_foreign_folder_alone(run, tmp_path):
+@pytest.mark.parametrize("name", ["mine.txt", "schema.toml"])
+def test_the_demo_leaves_a_foreign_folder_alone(run, tmp_path, name):
     (tmp_path / "demo-release").mkdir()
-    (tmp_path / "demo-release" / "mine.txt").write_text("mine")
+    (tmp_path / "demo-release" / name).write_text(demo_schema().dumps(), encoding="utf-8")
     result = run("demo")
     require_one_sentence(result, "demo-release", "already exists")
-    assert tree(tmp_path) == ["demo-release", "demo-release/mine.txt"]
+    assert tree(tmp_path) == ["demo-release", f"demo-release/{name}"]
 
 
 # --- mistakes ---------------------------------------------------------------------------------

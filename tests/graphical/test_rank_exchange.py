@@ -17,6 +17,7 @@ from understudy.graphical.rank_exchange import (
     RankExchange,
     _exchange,
     _meetings,
+    _stable_order,
     compute_target,
     far,
     shrunk,
@@ -446,6 +447,14 @@ def test_who_meets_agrees_in_all_partners(seed):
         (kind,) = {tuple(int(states[i]) for states in partners) for i in order[start:end]}
         assert kind not in seen
         seen.add(kind)
+
+
+@reproducible
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 7, 2**16, 2**17, 2**40, 2**48]))
+def test_equal_keys_keep_their_order(seed, above):
+    keys = np.random.default_rng(seed).integers(0, above, 200)
+    keys = np.append(keys, keys[:50])
+    assert np.array_equal(_stable_order(keys), np.argsort(keys, kind="stable"))
 
 
 def test_who_meets_is_a_matter_of_chance():

@@ -47,7 +47,7 @@ from understudy.cli.app import (
     write_text,
 )
 from understudy.cli.console import Screen, escape, out
-from understudy.errors import MethodError
+from understudy.errors import MethodError, ReleaseError
 
 if TYPE_CHECKING:
     from understudy.schema import Schema
@@ -209,8 +209,6 @@ def document_release(
         write_text(out, text)
 
 
-DEMO_MARK = ".made-by-understudy-demo"
-
 _AllowNonprivate = Annotated[
     bool,
     typer.Option(
@@ -237,13 +235,13 @@ def demo(
     """Release a real survey as synthetic data: the main job in one command.
 
     What the survey was made for is declared, so that it is measured first and answered with error
-    bars. Replaces the output folder only if a demo made it.
+    bars. Replaces the output folder only if it holds a release of this survey.
     """
     from understudy.demo import ANALYSES, demo_data, demo_schema
     from understudy.release.folder import remove
 
     schema = demo_schema()
-    if not (out / DEMO_MARK).exists():  # the demo replaces nothing but a folder that it made
+    if not _is_released(schema, out):  # the demo replaces nothing but its own release
         kept_runs.hold(context, out)
     with kept_runs.keeping(None, out), console.progress(quiet=quiet) as tell:
         release = us.synthesize(
@@ -257,14 +255,24 @@ def demo(
             progress=tell,
         )
         tell("Writing the release", 0, 1)
-        if (out / DEMO_MARK).exists():
+        if _is_released(schema, out):
             remove(out)
         release.save(out)
-        (out / DEMO_MARK).touch()
         tell("Writing the release", 1, 1)
     if not quiet:
         with kept_runs.confirm_release(out):
             render_release.show_release(release, out)
+
+
+def _is_released(schema: Schema, folder: Path) -> bool:
+    """Return whether a folder is a release with a schema, and holds nothing else."""
+    from understudy.release.folder import open_checked
+
+    try:
+        open_checked(folder)
+        return (folder / "schema.toml").read_text(encoding="utf-8") == schema.dumps()
+    except (ReleaseError, OSError):
+        return False
 
 
 @app.command()
