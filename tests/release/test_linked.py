@@ -246,6 +246,41 @@ def test_files_of_other_programs_have_labels_of_their_own_table(release, tmp_pat
         assert set(rows["hid"]) <= set(homes["hid"])
 
 
+@pytest.mark.parametrize("format_", ["csv", "csv-raw"])
+def test_exported_csv_has_a_package_that_links_both_tables(release, tmp_path, format_):
+    files = {one.name for one in release.export(tmp_path / "files", also=format_)}
+    package = json.loads((tmp_path / "files" / "datapackage.json").read_text())
+    assert {one["path"] for one in package["resources"]} <= files
+    rows = {
+        one["name"]: pl.read_csv(tmp_path / "files" / one["path"], infer_schema=False)
+        for one in package["resources"]
+    }
+    links = 0
+    for one in package["resources"]:
+        assert one["format"] == "csv"
+        own, described = rows[one["name"]], one["schema"]
+        assert own.columns == [field["name"] for field in described["fields"]]
+        for key in described.get("primaryKey", []):
+            assert own[key].is_unique().all()
+        for link in described.get("foreignKeys", []):
+            other = rows[link["reference"]["resource"]][link["reference"]["fields"][0]]
+            assert own[link["fields"][0]].is_in(other.implode()).all()
+            links += 1
+    assert links == len(release.tables)
+
+
+def test_no_package_describes_what_an_apostrophe_changed_or_what_is_no_csv(release, tmp_path):
+    assert not any(one.suffix == ".json" for one in release.export(tmp_path / "a", also="dta"))
+    named = Schema.loads(SCHEMA.replace('"partner"', '"=partner"'))
+    both = tables(100, seed=1)
+    renamed = pl.col("role").str.replace("partner", "=partner", literal=True)
+    both["person"] = both["person"].with_columns(renamed)
+    how = {"epsilon": 9, "delta": 1e-6, "method": "independent"}
+    changed = us.synthesize(both, named, insecure_noise_seed=3, **how)
+    assert any("'=partner" in one.read_text() for one in changed.export(tmp_path / "b", also="csv"))
+    assert not (tmp_path / "b" / "datapackage.json").exists()
+
+
 @pytest.fixture
 def copied(folder, tmp_path):
     place = tmp_path / "release"

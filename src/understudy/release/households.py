@@ -152,7 +152,7 @@ def write_linked(
 
 def write_linked_rows(
     tables: Sequence[pl.DataFrame], schema: Schema, folder: Path, formats: Sequence[str]
-) -> None:
+) -> bool:
     """Write both tables of every set for other programs: set-1-NAME.csv and the like.
 
     Args:
@@ -160,9 +160,12 @@ def write_linked_rows(
         schema: of the wide table.
         folder: for the files.
         formats: in which they are written.
+
+    Returns:
+        Whether texts in CSV got an apostrophe.
     """
     several = [_split_set(tables, schema, k) for k in range(len(tables))]
-    _write_several(several, schema, folder, formats)
+    return _write_several(several, schema, folder, formats)
 
 
 def _write_several(
@@ -170,9 +173,12 @@ def _write_several(
     schema: Schema,
     folder: Path,
     formats: Sequence[str],
-) -> None:
-    for name, form in table_schemas(schema).items():
+) -> bool:
+    guarded = [
         write_rows([one[name] for one in several], form, folder, formats, behind=f"-{name}")
+        for name, form in table_schemas(schema).items()
+    ]
+    return any(guarded)
 
 
 def _split_set(tables: Sequence[pl.DataFrame], schema: Schema, k: int) -> dict[str, pl.DataFrame]:

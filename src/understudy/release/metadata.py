@@ -47,6 +47,7 @@ from understudy.schema.base import number_of, text_of
 _PROFILE: Final = "https://datapackage.org/profiles/2.0/datapackage.json"
 _TABLE_PROFILE: Final = "https://datapackage.org/profiles/2.0/tableschema.json"
 _PARQUET: Final = {"format": "parquet", "mediatype": "application/vnd.apache.parquet"}
+_CSV: Final = {"format": "csv", "mediatype": "text/csv", "encoding": "utf-8"}
 TABLE: Final = "tableschema.json"
 """Name of the file that describes the columns."""
 _TYPES = {
@@ -102,14 +103,15 @@ def data_package(
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def linked_package(schema: Schema, n_sets: int) -> str:
+def linked_package(schema: Schema, n_sets: int, *, csv: bool = False) -> str:
     """The data package of both tables as JSON text: their columns, and the keys that link them.
 
     Args:
         schema: of the wide table.
         n_sets: number of synthetic sets.
+        csv: whether it describes the same tables as CSV.
     """
-    form = schema.members
+    form, kind = schema.members, _CSV if csv else _PARQUET
     assert form is not None
     fields = {name: [_field(one) for one in own] for name, own in _linked_columns(schema).items()}
     resources = []
@@ -120,8 +122,9 @@ def linked_package(schema: Schema, n_sets: int) -> str:
         else:
             reference = {"resource": f"set-{k + 1}-{form.of}".lower(), "fields": [form.key]}
             own["foreignKeys"] = [{"fields": [form.key], "reference": reference}]
-        told = {"name": f"set-{k + 1}-{name}".lower(), "path": path.partition("/")[2]}
-        resources.append({**told, **_PARQUET, "schema": own})
+        file = f"{Path(path).stem}.{kind['format']}"
+        told = {"name": f"set-{k + 1}-{name}".lower(), "path": file}
+        resources.append({**told, **kind, "schema": own})
     content = {
         "$schema": _PROFILE,
         "title": schema.heading,

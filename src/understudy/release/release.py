@@ -43,10 +43,10 @@ from understudy.release.households import split, table_schemas, write_linked, wr
 from understudy.release.load import MALFORMED, PAGES, Parts, read_parts
 from understudy.release.manifest import Manifest, before, without_places
 from understudy.release.measurement import Measurement
-from understudy.release.metadata import metadata_texts, row_files
+from understudy.release.metadata import PACKAGE, linked_package, metadata_texts, row_files
 from understudy.release.sets import PartedSets, first_parts, lazy, write_set
 from understudy.release.shape import Fault
-from understudy.release.tables import FORMATS, formats_of, require_formats, write_rows
+from understudy.release.tables import FORMATS, RAW_CSV, formats_of, require_formats, write_rows
 from understudy.schema import Schema
 from understudy.schema.base import text_of
 
@@ -310,8 +310,12 @@ class Release:
 
     def _export(self, folder: Path, formats: Sequence[str]) -> None:
         write_rows(self.tables, self.schema, folder, formats)
-        if self.schema.members is not None:
-            write_linked_rows(self.tables, self.schema, folder, formats)
+        if self.schema.members is None:
+            return
+        guarded = write_linked_rows(self.tables, self.schema, folder, formats)
+        if {"csv", RAW_CSV} & {*formats} and not guarded:  # else values are not as described
+            package = linked_package(self.schema, self.manifest.sets, csv=True)
+            (folder / PACKAGE).write_text(package, encoding="utf-8")
 
     def _fill(self, folder: Path, formats: Sequence[str]) -> dict[str, str]:
         """Write the files; gives back the checksums of those that were asked for meanwhile."""
