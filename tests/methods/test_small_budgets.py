@@ -80,6 +80,16 @@ def test_bins_are_coarser_where_noise_is_larger_and_cost_the_same():
     assert found[1][1].tolist() == [one.n_cells - 1 for one in plan.tables[:3]]
 
 
+def test_a_target_of_few_levels_leaves_budget_for_pairs_where_others_would_drown():
+    """Of 150 records no pair is worth its noise, but one with a column of two levels is."""
+    _, usual = measured(150, ranks_share=0)
+    _, aimed = measured(150, ranks_share=0, target="a")
+    pairs = [[columns for columns, table in found if len(columns) > 1] for found in (usual, aimed)]
+    assert not pairs[0]
+    assert pairs[1]
+    assert all("a" in columns for columns in pairs[1])
+
+
 @pytest.mark.parametrize("spend", [Fraction(1, 100), Fraction(1, 2)])
 def test_records_in_noise_are_counted_in_deviations(spend):
     gate = open_gate(

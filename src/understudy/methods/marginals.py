@@ -253,15 +253,19 @@ class Marginals(AdaptiveMethod):
     def _again(self, gate: Gate, left: Fraction) -> Fraction:
         """Compute what buys the one-way tables once more, from public numbers and that of the rows.
 
+        A pair that could be measured counts: with a target of few levels, pairs have fewer cells.
+
         Args:
             gate: with the number of rows, as bought or declared.
             left: for these tables and the rounds.
         """
         if self.one_way_share is not None or not left:
             return Fraction(0)
-        sizes = np.minimum(gate.schema.sizes, LEAST_BINS)
-        pair = float(np.mean([a * b for a, b in combinations(sizes, 2)]))
-        used = min(self._room(gate, left) / pair, 1.0)
+        sizes = dict(zip(gate.schema.names, np.minimum(gate.schema.sizes, LEAST_BINS), strict=True))
+        pairs = [{*pair} for pair in combinations(sizes, 2)]
+        wanted = [pair for pair in pairs if not self.target or self.target in pair]
+        usual = float(np.mean([math.prod(sizes[name] for name in pair) for pair in wanted]))
+        used = min(self._room(gate, left) / usual, 1.0)
         return left * (1 - Fraction(round(1000 * used), 1000)) if used >= FEWEST_CELLS else left
 
     def _merge_columns(
