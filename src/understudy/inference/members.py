@@ -59,7 +59,7 @@ from understudy.inference.weighted import WeightedMatrices, above_notes, answer_
 from understudy.release.households import members_of
 from understudy.release.release import Release, once
 from understudy.release.sets import first_parts
-from understudy.schema import NUMERIC, Continuous, Integer, Rule, Schema
+from understudy.schema import NUMERIC, Rule, Schema
 from understudy.schema.geography import Geography
 from understudy.schema.households import NO_MEMBER, Members, slot_column
 
@@ -68,6 +68,10 @@ _PLAINLY = 0.8  # of the width of another answer, that makes one narrower whatev
 KINDS_OF_MEMBERS = (*RATIOS, "total", "quantile", *MODELS, "correlation")
 """Kinds, of those in `question`, that sums over slots answer."""
 
+WHOLLY_ALIKE = (
+    "How alike those of one {} are in being below a number was not measured. They count as wholly "
+    "alike, so intervals are longer than need be where they are not."
+)
 COUNTED = (
     "noisy counts of every slot have known noise; sampling is of whole units, and both are counted"
 )
@@ -271,7 +275,7 @@ def member_analysis(
     estimand = parse(kind, formula, table.schema, probability=probability)
     if estimand.kind not in KINDS_OF_MEMBERS:
         reason = f"the kind {kind} has no answer that sums over the members of units"
-        instead = _nearby(table, estimand, weighted=weighted)
+        instead = _nearby(table, formula, weighted=weighted)
         raise RefusedError("not-measured", reason, None, anyway=False, instead=instead)
     beside = (table.release.schema.design.weight,) if weighted else ()
     shown = tuple(dict.fromkeys((*estimand.columns, *beside)))
@@ -294,7 +298,9 @@ def member_analysis(
     else:
         answer, reason = counted, counted.reason
     if answer is None:
-        raise _refuse("what was measured of the slots does not have this question's answer")
+        reason = "what was measured of the slots does not have this question's answer"
+        near = _nearby(table, formula, weighted=weighted) if estimand.kind == "quantile" else ()
+        raise RefusedError("not-measured", reason, None, anyway=False, instead=near)
     if np.isnan(answer.pooled.estimate).all():
         raise RefusedError("too-few", " ".join(answer.pooled.notes), None, anyway=False)
     pooled, scale = answer.pooled, 1.0
@@ -322,21 +328,13 @@ def member_analysis(
     )
 
 
-def _nearby(table: MemberTable, estimand: Estimand, *, weighted: bool) -> tuple[str, ...]:
-    """The mean of a number whose spread was asked for, if it is answered."""
-    name, *others = estimand.columns
-    column = table.schema.columns[name]
-    if (
-        others
-        or estimand.expression not in ("", name)
-        or not isinstance(column, Integer | Continuous)
-    ):
-        return ()
+def _nearby(table: MemberTable, formula: str, *, weighted: bool) -> tuple[str, ...]:
+    """The mean of a number whose spread or quantile was asked for, if it is answered."""
     try:
-        member_analysis(table, "mean", name, probability=0.5, level=0.95, weighted=weighted)
+        member_analysis(table, "mean", formula, probability=0.5, level=0.95, weighted=weighted)
     except InferenceError:
         return ()
-    return (f"mean {name}",)
+    return (f"mean {formula}",)
 
 
 def _with_room(
@@ -403,10 +401,6 @@ def _cut_off(table: MemberTable, estimand: Estimand, limits: Limits) -> tuple[st
     return counting_words(table.schema, cut, beyond), cut
 
 
-def _refuse(reason: str) -> RefusedError:
-    return RefusedError("not-measured", reason, None, anyway=False)
-
-
 def _is_narrower(one: Pooled, other: Pooled) -> bool:
     """Return whether intervals are plainly shorter than those of another answer to the question.
 
@@ -438,7 +432,9 @@ def _by_counts(
         heavy = table.heavy(estimand.columns)
         whole = ask(heavy=heavy).pooled.estimate
         counted = ask(heavy=heavy, growth=_growth_below(estimand, whole, sets))
-        return MeasuredAnswer(counted.pooled, counted.dropped, COUNTED)
+        pooled = counted.pooled
+        pooled = replace(pooled, notes=(*pooled.notes, WHOLLY_ALIKE.format(table.form.of)))
+        return MeasuredAnswer(pooled, counted.dropped, COUNTED)
     found = table_estimates(estimand, counts, table.schema, tables)
     pooled = found.pooled
     if estimand.kind != "total":
