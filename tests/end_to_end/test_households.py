@@ -57,7 +57,7 @@ def test_two_files_become_a_release_that_is_shown_checked_and_evaluated(place, c
     assert json.loads(capsys.readouterr().out)
     app(["export", "out", "files", "--csv"], standalone_mode=False)
     assert {one.name for one in (place / "files").iterdir()} == {
-        *("set-1.csv", "set-1-household.csv", "set-1-person.csv"),
+        *("set-1.csv", "set-1-household.csv", "set-1-person.csv", "datapackage.json"),
     }
     readme = (place / "out" / "README.md").read_text(encoding="utf-8")
     assert "`linked/set-1-household.parquet`" in readme
@@ -236,7 +236,10 @@ def test_both_tables_are_written_for_other_programs(place, formats):
     assert "broken" not in {state for _, state, _ in understudy_verify.verify(place / "out")}
     us.Release.load("out")
     files = {one.name for one in release.export("files", also=formats)}
-    assert files == {f"set-1{name}.{formats}" for name in ("", "-household", "-person")}
+    assert files - {"datapackage.json"} == {
+        f"set-1{name}.{formats}" for name in ("", "-household", "-person")
+    }
+    assert ("datapackage.json" in files) == (formats == "csv")
 
 
 def test_a_verdict_counts_households_with_all_their_members(place, capsys):
