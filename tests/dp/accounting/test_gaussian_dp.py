@@ -23,7 +23,13 @@ from understudy.dp.budget import (
 )
 from understudy.dp.calibration import calibrate, gaussian_variance
 from understudy.dp.distributions import DiscreteGaussian
-from understudy.dp.gaussian_dp import amount_of_pure, log_delta_of, unit_variance
+from understudy.dp.gaussian_dp import (
+    _log_upper,
+    _mills,
+    amount_of_pure,
+    log_delta_of,
+    unit_variance,
+)
 from understudy.errors import BudgetError
 from understudy.mechanisms.selection import gdp_cost, selection_epsilon, zcdp_cost
 
@@ -47,6 +53,17 @@ def test_delta_agrees_with_sixty_digits_and_errs_upwards(epsilon, deviations):
     mu = math.sqrt(2 * epsilon) if deviations < 0.02 else epsilon / deviations
     found, exact = log_delta_of(mu, epsilon), float(mpmath.log(exact_delta(mu, epsilon)))
     assert exact <= found <= exact + 1e-5
+
+
+@given(st.one_of(st.floats(0, 12), st.floats(12, 100)))
+@settings(derandomize=True, deadline=None)
+def test_tails_of_the_normal_distribution_lose_no_digits(x):
+    with mpmath.workdps(60):
+        tail = mpmath.erfc(mpmath.mpf(x) / mpmath.sqrt(2)) / 2
+        exact = float(mpmath.log(tail)), float(mpmath.log1p(-tail)), tail / mpmath.npdf(x)
+        assert abs(mpmath.mpf(_mills(x)) / exact[2] - 1) < 2**-50
+    assert _log_upper(x) == pytest.approx(exact[0], rel=1e-15)
+    assert _log_upper(-x) == pytest.approx(exact[1], rel=1e-15, abs=1e-16)
 
 
 @pytest.mark.parametrize(
