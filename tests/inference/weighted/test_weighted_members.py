@@ -186,6 +186,27 @@ def test_members_have_the_variance_between_random_groups_of_clusters_too(rows):
         assert any("between random groups of village" in note for note in answer.notes)
 
 
+def test_totals_of_members_have_the_variance_between_dealt_groups(rows):
+    """150 villages of alike households, dealt in turn: their number is not one of chance."""
+    units, members = rows
+    group = np.arange(len(units)) % 150 % 20 + 1
+    units = units.with_columns(turn=pl.Series(group))
+    text = SCHEMA.format(design='psu = "turn"\nvariance = "groups"\ndealt = "plan"')
+    turn = "[tables.household.columns.turn]\nkind = 'categorical'\n"
+    turn += f"levels = {list(range(1, 21))}\nsource = 'plan'\nreviewed = true\n"
+    data = {"household": units, "person": members}
+    how = {"delta": 1e-6, "insecure_noise_seed": 1, "method": "independent"}
+    release = us.synthesize(data, us.Schema.loads(text + turn), epsilon=300, **how)
+    whole = members.join(units, on="hid", maintain_order="left")
+    z = whole["w"].to_numpy() * (whole["sex"] == "f").to_numpy()
+    sums = np.bincount(whole["turn"].to_numpy() - 1, z, 20)
+    answer = us.analyze(release, "total", "sex == 'f'")
+    sampling = answer.pooled.stderr * np.sqrt(1 - answer.pooled.synthesis_share)
+    error = np.sqrt(20 / 19 * ((sums - sums.mean()) ** 2).sum())
+    assert sampling[0] == pytest.approx(error, rel=0.25)
+    assert any("strata are counted as the plan has them (plan)" in note for note in answer.notes)
+
+
 @pytest.mark.parametrize(
     ("weighted", "formula", "left"), [(True, "age ~ region", [0.3, 0.9]), (False, "age", [0.9])]
 )
