@@ -282,10 +282,6 @@ def _weight_remarks(request: Request, assume_rows: int | None) -> tuple[str, ...
     said = (
         f"Weights of {design.weight} are taken to be even between their bounds where it is said "
         "how wide answers will be."
-        + (
-            " Records of one cluster are taken to be no more alike than others."
-            * bool(design.groups)
-        )
     )
     if bound >= high:
         cost = (
