@@ -633,11 +633,6 @@ class MomentRatios:
     gradient: Floats
     of_size: Floats
 
-    def first_half(self) -> MomentRatios:
-        """Those of the records that meet a condition, by which the others are a group as well."""
-        first = _first_half(self)
-        return replace(first, small=int(np.isnan(first.sizes).any()))
-
 
 @dataclass(frozen=True)
 class _Products:
@@ -657,10 +652,13 @@ class _Products:
     number: bool
     squared: Floats | None = None
 
-    def squares(self, sums: Floats) -> Floats:
-        """Sum what the square of each quantity adds, by a matrix of sums; not of numbers."""
-        left = self.added[0] if self.squared is None else self.squared
-        return np.asarray(np.einsum("ki,ij,kj->k", left, sums, self.added[1]))
+    def totals(self, sums: Floats) -> Floats:
+        """Sum what is added to each quantity, by a matrix of sums, shape (k,)."""
+        return np.asarray(np.einsum("ki,ij,kj->k", self.added[0], sums, self.added[1]))
+
+    def counts(self, sums: Floats) -> Floats:
+        """Sum what is added to each group, by a matrix of sums, shape (groups,)."""
+        return np.asarray(np.einsum("gi,ij,gj->g", self.sizes[0], sums, self.sizes[1]))
 
 
 def moment_ratios(
@@ -688,23 +686,20 @@ def moment_ratios(
         found = None if both is None else moment_ratios(both, matrix, schema, sets, weights)
         if both is None or found is None:
             return None
-        half = found.first_half()
-        if half.small:  # those that meet it; the others stand out
+        half = _first_half(found)
+        small = int(np.isnan(half.sizes).any())
+        if small:  # those that meet it; the others stand out
             shown = _shown_sizes(both, sets, 2) * _scale_of(weights, matrix, sets)
             require_firm(shown[:1], half.squared[:1], _TOO_SMALL)
-        return half
+        return replace(half, small=small)
     products = _products(estimand, matrix, schema)
     if products is None:
         return None
     limits = limits_met(products.added[0], matrix, schema)
     sets = [records.cut_off(limits) for records in sets]
-    (left, right), (first, second) = products.added, products.sizes
-    if len(left) * len(matrix.numbers) > _MOST:
-        return None
-    totals = np.einsum("ki,ij,kj->k", left, matrix.sums, right)
-    sizes = np.einsum("gi,ij,gj->g", first, matrix.sums, second)
+    totals, sizes = products.totals(matrix.sums), products.counts(matrix.sums)
     group_of = products.group_of
-    by_group = matrix.gradient_of_products(first, second)
+    by_group = matrix.gradient_of_products(*products.sizes)
     shown = _shown_sizes(estimand, sets, len(sizes)) * _scale_of(weights, matrix, sets)
     noise = matrix.noise_of_pairs(by_group, by_group)
     firm = are_firm(shown, noise)
@@ -713,7 +708,7 @@ def moment_ratios(
     known = np.where(firm, sizes, np.nan)
     own = known[group_of]
     estimate = totals / own
-    numerators = matrix.gradient_of_products(left, right)
+    numerators = matrix.gradient_of_products(*products.added)
     mixed, squared = np.empty(len(estimate)), noise[group_of]
     for group in range(len(sizes)):
         mine = np.flatnonzero(group_of == group)
@@ -721,17 +716,13 @@ def moment_ratios(
         mixed[mine] = matrix.noise_between(by_group[[group]], numerators[mine])[0]
     reach = np.zeros(len(estimate))
     if weights is None:
-        squares = (
-            _squares(estimand, matrix, products, known, sets)
-            if products.number
-            else products.squares(matrix.sums)
-        )
+        squares = _squares(estimand, matrix, products, known, sets)
         sampling = sampling_covariance(estimate, squares, own, group_of)
     else:
         sampling = _weighted_sampling(
             estimand, weights, products, sets, estimate=estimate, sizes=own
         )
-        low, high = _span(left, matrix)
+        low, high = _span(products.added[0], matrix)
         reach = np.maximum(high - estimate, estimate - low)
     if estimand.kind in SHARES and weights is None:
         place = np.diag_indices(len(estimate))
@@ -918,18 +909,12 @@ def _weighted_sampling(
         estimate: R, shape (k,).
         sizes: Σt in the group of each, NaN where it is not firm, shape (k,).
     """
-    (left, right), (first, second) = products.added, products.sizes
     group_of = products.group_of
-    sums = np.einsum("ki,ij,kj->k", left, weights.sums, right)
-    counts = np.einsum("gi,ij,gj->g", first, weights.sums, second)
-    by_group = weights.gradient_of_products(first, second)
+    sums, counts = products.totals(weights.sums), products.counts(weights.sums)
+    by_group = weights.gradient_of_products(*products.sizes)
     # A group that stands out has records, however few by their squared weights.
     counts = np.maximum(counts, np.sqrt(weights.noise_of_pairs(by_group, by_group)))
-    squares = (
-        _squares(estimand, weights, products, counts, sets)
-        if products.number
-        else products.squares(weights.sums)
-    )
+    squares = _squares(estimand, weights, products, counts, sets)
     of_group = counts[group_of]
     crossed = -np.multiply.outer(estimate, sums)
     covariance = crossed + crossed.T + np.multiply.outer(estimate, estimate) * of_group
@@ -1045,21 +1030,15 @@ def weighted_totals(
     products = _products(estimand, matrix, schema)
     if products is None:
         return None
-    (left, right), (first, second) = products.added, products.sizes
-    if len(left) * len(matrix.numbers) > _MOST:
-        return None
-    gradient = matrix.gradient_of_products(left, right)
-    squares = products.squares(weights.sums)
-    if products.number:
-        counts = np.einsum("gi,ij,gj->g", first, weights.sums, second)
-        squares = _squares(estimand, weights, products, counts, sets)
+    gradient = matrix.gradient_of_products(*products.added)
+    squares = _squares(estimand, weights, products, products.counts(weights.sums), sets)
     return WeightedTotals(
-        estimate=np.einsum("ki,ij,kj->k", left, matrix.sums, right),
+        estimate=products.totals(matrix.sums),
         noise=matrix.noise_between(gradient, gradient),
         squares=np.maximum(squares, 0.0),
-        reach=np.abs(_span(left, matrix)).max(axis=0),
+        reach=np.abs(_span(products.added[0], matrix)).max(axis=0),
         gradient=gradient,
-        of_size=matrix.gradient_of_products(first, second)[products.group_of],
+        of_size=matrix.gradient_of_products(*products.sizes)[products.group_of],
     )
 
 
@@ -1078,22 +1057,24 @@ def moment_counts(estimand: Estimand, matrix: Moments, schema: Schema) -> Moment
     products = _products(estimand, matrix, schema)
     if products is None:
         return None
-    (left, right), (first, second) = products.added, products.sizes
-    if len(left) * len(matrix.numbers) > _MOST:
-        return None
-    gradient = matrix.gradient_of_products(left, right)
-    sizes = np.einsum("gi,ij,gj->g", first, matrix.sums, second)
+    gradient = matrix.gradient_of_products(*products.added)
     return MomentCounts(
-        estimate=np.einsum("ki,ij,kj->k", left, matrix.sums, right),
+        estimate=products.totals(matrix.sums),
         noise=matrix.noise_between(gradient, gradient),
-        dropped=matrix.n - float(sizes.sum()),
+        dropped=matrix.n - float(products.counts(matrix.sums).sum()),
         bias=matrix.within_cells_by(gradient),
         limits=limits_met(products.added[0], matrix, schema),
     )
 
 
 def _products(estimand: Estimand, matrix: Moments, schema: Schema) -> _Products | None:
-    """The products of a question; of all slots side by side."""
+    """The products of a question, of all slots side by side; None if not, or of too many."""
+    found = _all_products(estimand, matrix, schema)
+    fits = found is not None and len(found.added[0]) * len(matrix.numbers) <= _MOST
+    return found if fits else None
+
+
+def _all_products(estimand: Estimand, matrix: Moments, schema: Schema) -> _Products | None:
     if not isinstance(matrix, SlotMoments):
         return _of_records(estimand, matrix, schema)
     pairs = zip(matrix.parts, matrix.schemas, strict=True)
@@ -1215,14 +1196,16 @@ def _squares(
     sizes: Floats,
     sets: Sequence[Records],
 ) -> Floats:
-    """Sums of squared numbers by group, shape (groups,); NaN where the size is."""
+    """Sum what the square of each quantity adds, shape (k,); of a number NaN where the size is."""
+    if not products.number:
+        squared = products.added[0] if products.squared is None else products.squared
+        return replace(products, added=(squared, products.added[1])).totals(matrix.sums)
     value = products.added[0][0]
     whole = float(value @ matrix.sums @ value)
     if not (estimand.groups or estimand.split):
         return np.array([whole])
     within = _within(estimand, sets, len(sizes))
-    totals = np.einsum("ki,ij,kj->k", products.added[0], matrix.sums, products.added[1])
-    squares = outer = totals**2 / sizes
+    squares = outer = products.totals(matrix.sums) ** 2 / sizes
     error = np.sqrt(matrix.noise_covariance(np.multiply.outer(value, value)[None])[0, 0])
     left = max(whole - float(np.nansum(outer)), 2 * error)
     shown = float(np.nansum(within * sizes))
