@@ -1,82 +1,66 @@
-"""When numbers beyond bounds or records out of domain refuse an answer, and what would help.
+"""Why an answer is refused, or given with room, and what would help.
 
 The other grounds of a refusal are in `inference.rules` and `inference.second_moments`.
 
 **What would answer a question that a release refuses: advice that can be followed, and was.**
 
 A refusal has a code (`CODES`) and three lines: why; what this release says of it; what to ask the
-publisher. Each piece of advice is data (`Advice`), so that a test follows it:
-`tests/contract/test_advice.py` asks questions over a grid of methods, does what each refusal says,
-and asks again. What cannot be known to help is not advised.
+publisher. Each piece of advice is data (`Advice`): `tests/contract/test_advice.py` asks over a grid
+of methods, does what each refusal says, and asks again. Only what is known to help is advised.
 
-* **The same release, asked by its rules.** Means, shares, tables, totals and quantiles that a full
-  noisy table covers are answered from it, whatever a bootstrap cannot do.
-* **A release that declares the question** (`understudy.inference.declarations`), and so buys
-  the second moments that answer it: at the least ε at which its noise leaves an answer for records
-  like the synthetic ones, with the half-width that is expected then.
-* **A release of these columns alone**, by `laplace` in its dense form. Its one table is over just
-  the columns in question, so nothing is apart, merged, chosen or forbidden from outside. What
-  follows from counts is then answered at any ε. Models need sets with noise of their own
-  (`sets=split`) in which few records are misplaced by negative counts set to 0. A count c with
-  Laplace noise of scale b is below 0 by (b/2)·exp(−c/b) on average, so K cells misplace K·b/2
-  records at most, whatever the rows: the least ε of `EPSILONS` at which that is half of what the
-  rules allow is advised. It follows from public facts alone, and is generous.
+* **The same release, asked by its rules**, where a bootstrap cannot do what full tables can.
+* **A release that declares the question** (`understudy.inference.declarations`), at the least ε at
+  which second moments leave an answer, with the half-width that is expected then.
+* **A release of these columns alone**, by `laplace` in its dense form, so that nothing is apart,
+  merged, chosen or forbidden from outside. What follows from counts is then answered at any ε.
+  Models need sets with noise of their own (`sets=split`) in which few records are misplaced by
+  negative counts set to 0. A count c with Laplace noise of scale b is below 0 by (b/2)·exp(−c/b) on
+  average, so K cells misplace K·b/2 records at most, whatever the rows: the least ε of `EPSILONS`
+  at which that is half of what the rules allow is advised. It is generous.
 
 **Numbers beyond the public bounds: how many there are, and which answers rest on them.**
 
-Numbers beyond a bound count as the bound, so a mean, a model or a quantile there is one of clipped
-numbers. A number line counts how many lie beyond (`understudy.features.grids`), with known
-noise. Where a question depends on them (which is tried, with numbers further and further out):
+Numbers beyond a bound count as the bound. A number line counts how many lie beyond
+(`understudy.features.grids`), with known noise. Where a question depends on them (which is tried,
+with numbers further and further out), and would say nothing of numbers that are cut off there:
 
 * where their noisy number is more than noise explains, the answer is refused. If no number of a
   release lies beyond a bound, that happens anywhere in it with a probability of at most
-  `FALSE_ALARM`: an even part of that is left for each bound of each line (Bonferroni), and the tail
-  of the noise is taken from its exact law, since that of whole numbers with little noise is heavier
-  than deviations tell;
-* where noise hides so much that more than `MOST_BEYOND` of the records may lie there, at 97.5 %, it
-  is refused too: what nobody could see is no reason to trust the bounds;
+  `FALSE_ALARM`: an even part of that is left for each bound of each line (Bonferroni), by the exact
+  law of the noise, since that of whole numbers with little noise has a heavier tail than normal;
+* where more than `MOST_BEYOND` of the records may lie there, at 97.5 %, it is refused too: what
+  nobody could see is no reason to trust the bounds;
 * else a note says how many there may be at most, at 97.5 %.
 
-More lines raise the number of records that pass without a refusal, slowly: with normal noise from
-2.8 deviations for one line to 3.9 for 50, with Laplace noise from 3.8 to 6.5. What answers promise
-does not rest on it: they are of clipped numbers.
+With 50 lines for one, the number that passes rises from 2.8 deviations to 3.9 (Laplace noise: 3.8
+to 6.5). What answers promise does not rest on it: they are of clipped numbers.
 
-A share of a condition that no number beyond can change is answered all the same, and so is a
-quantile whose interval stays off the bound.
-
-**Coverage given an answer.** What decides is the noisy count of records beyond. Its noise is
-independent of that of released second moments, tables and sets. So given the rows, whether an
-answer from these is given is independent of their noise, and given an answer the interval covers
-what it covers otherwise. An answer of the line itself has that noise in one cell of many, cut off
-above: if nobody is beyond, that changes coverage by less than `FALSE_ALARM`. Where few are counted,
-`MOST_BEYOND` cuts it further, and what a bound's cell then lacks is at most 0.8 standard deviations
-of its noise. No interval allows for that; it was measured (`benchmarks/questions.py`, 500 rows).
+The noise of that count is independent of second moments, tables and sets. So, given the rows,
+intervals of these that are given cover what they cover otherwise. An answer of the line itself has
+that noise in one cell of many, cut off above: if nobody is beyond, coverage changes by less than
+`FALSE_ALARM`. Where few are counted `MOST_BEYOND` cuts it further, by up to 0.8 deviations of that
+cell's noise. No interval allows for that; it was measured (`benchmarks/questions.py`, 500 rows).
 
 **Records out of domain: how many there are, and what that means for an answer of any kind.**
 
 A record is out of domain in a column if its cell is empty or has a value that the schema does not
-declare, and in all columns of a rule of the schema that it breaks. Tables and number lines have
-such records in no cell, sets are drawn without them, and second moments take them for an even mix
-of the levels of a column and for the middle between the bounds of a number
-(`understudy.features.scores`). A schema promises that there are few. Noisy counts of them say
-whether that is so, with known noise.
+declare, and in all columns of a rule that it breaks. Tables and number lines have such records in
+no cell, sets are drawn without them, and second moments take them for an even mix of levels and for
+the middle between bounds (`understudy.features.scores`). Noisy counts say how many there are.
 
-**One rule for every kind of question.** Where the noisy number of records that an answer lacks is
-no more than noise explains, it is given, with a note where that may be much. Else
+Where the number that an answer lacks is no more than noise explains, it is given, with a note where
+that may be much. Else
 
-* a share, a mean, a total or a quantile is given with room for whatever these records have. With a
-  share d of the records of a group out of domain, and values between a and b, the mean of all of
-  them lies within d·max(b − R, R − a) of that of the others, R; a distribution function moves by d
-  at most. For d stands its upper limit at 97.5 %, and all of them may be in one group;
+* a share, a mean, a total or a quantile has room for whatever these records have. With a share d of
+  a group out of domain, and values between a and b, the mean of all lies within d·max(b − R, R − a)
+  of that of the others, R; a distribution function moves by d at most. For d stands its upper limit
+  at 97.5 %, and all of them may be in one group;
 * any other answer is refused, and so is one of second moments that would count them as a mix, and
   one that lacks more than `MOST_LACKING` of the records.
 
-If no record is out of domain, the number is more than noise explains with a probability of at most
-`FALSE_ALARM` anywhere in a release: an even part of that is left for each set of columns counted.
-
-That noise is independent of the noise in other cells and in second moments, so intervals that are
-given cover what they cover otherwise. Of tables that cover the same question those are left aside
-that lack clearly more records than others (`understudy.inference.noisy_tables`).
+The probability of a false alarm, and what it changes, are as above, by sets of columns counted. Of
+tables that cover the same question those are left aside that lack clearly more records than others
+(`understudy.inference.noisy_tables`).
 """
 
 from __future__ import annotations
@@ -84,7 +68,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, Literal
@@ -125,6 +109,18 @@ from understudy.schema import NUMERIC, Column, Continuous, Integer, Schema
 from understudy.schema.coarsening import number_text
 
 AdvisedKind = Literal["rules", "release", "bounds", "count", "domain", "declare", "line"]
+
+_REQUESTS: Final[dict[AdvisedKind, str]] = {
+    "rules": "Ask it with uncertainty='rules'; nothing is needed of the publisher.",
+    "release": "Ask the publisher, of {names} alone{levels}: {command}.",
+    "bounds": "Ask the publisher for a release whose schema has wider bounds of {names}.",
+    "count": "Ask the publisher: {command}, which counts more closely.",
+    "domain": "Ask the publisher for a release whose schema declares what stands in {names} "
+    '(missing = [""] for empty cells){rules}.',
+    "declare": "Ask the publisher: {command}{width}{cuts}.",
+    "line": "Ask the publisher: {command}, which buys the line of {names}.",
+}
+"""The third line of a refusal, by what helps."""
 
 _ROWS_SHARE = Fraction(1, 20)  # of the budget buys the number of rows, by default
 SPLIT_SETS = 3
@@ -172,33 +168,20 @@ class Advice:
     @property
     def text(self) -> str:
         """Advice as a line."""
-        names = " and ".join(self.columns)
-        if self.kind == "rules":
-            return "Ask it with uncertainty='rules'; nothing is needed of the publisher."
-        if self.kind == "bounds":
-            return f"Ask the publisher for a release whose schema has wider bounds of {names}."
-        if self.kind == "domain":
-            broken = f", and no rule that records break ({', '.join(self.rules)})" * bool(
-                self.rules
-            )
-            return (
-                f"Ask the publisher for a release whose schema declares what stands in {names} "
-                f'(missing = [""] for empty cells){broken}.'
-            )
-        if self.kind in ("count", "line"):
-            what = "counts more closely" if self.kind == "count" else f"buys the line of {names}"
-            return f"Ask the publisher: {self.command}, which {what}."
-        if self.kind == "declare":
-            width = f" (expected ± {self.half_width:.2g})" * bool(self.half_width)
-            cuts = f", where a bin of {' and '.join(self.cuts)} begins as the condition does"
-            return f"Ask the publisher: {self.command}{width}{cuts * bool(self.cuts)}."
-        levels = f", with each value of {' and '.join(self.levels)} as a level" * bool(self.levels)
-        return f"Ask the publisher, of {names} alone{levels}: {self.command}."
+        names, levels, cuts = map(" and ".join, (self.columns, self.levels, self.cuts))
+        return _REQUESTS[self.kind].format(
+            command=self.command,
+            names=names,
+            levels=f", with each value of {levels} as a level" if levels else "",
+            cuts=f", where a bin of {cuts} begins as the condition does" if cuts else "",
+            width=f" (expected ± {self.half_width:.2g})" if self.half_width else "",
+            rules=f", and no rule that records break ({', '.join(self.rules)})" * bool(self.rules),
+        )
 
     @property
     def command(self) -> str:
         """What the publisher types, with names of their own files; "" for another schema."""
-        if self.kind not in ("release", "count", "declare", "line"):
+        if "{command}" not in _REQUESTS[self.kind]:
             return ""
         words = ["understudy synthesize DATA --schema SCHEMA", f"--epsilon {self.epsilon}"]
         words += [f"--delta {self.delta}"] * (self.delta != "0")
@@ -253,13 +236,7 @@ def quote_text(text: str) -> str:
 
 
 def refuse_unmeasured(release: Release, facts: Facts, *, bootstrap: bool = False) -> RefusedError:
-    """The refusal of a question that measurements alone answer, and none of a release does.
-
-    Args:
-        release: that refuses it.
-        facts: of the question, of a kind of `MEASURED_ONLY`.
-        bootstrap: whether the bootstrap was asked for.
-    """
+    """The refusal of a question of `MEASURED_ONLY`, as no measurement of a release answers it."""
     advice = advise(release, facts, bootstrap=bootstrap)
     return RefusedError("not-measured", MEASURED_ONLY[facts.kind], advice, anyway=False)
 
@@ -274,50 +251,55 @@ def advise(release: Release, facts: Facts, *, bootstrap: bool = False) -> Advice
     """
     if bootstrap and facts.countable and select_rule(facts).valid:
         return Advice("rules")
+    columns = facts.columns
+    if facts.kind == "gini":
+        lined = any(line_of(release.measurements, name) for name in columns)
+        number = all(isinstance(release.schema.columns[name], NUMERIC) for name in columns)
+        return (
+            None
+            if lined or not number or len(columns) > 1
+            else _with_budget("line", release, columns)
+        )
     if facts.kind in MEASURED_ONLY and facts.kind not in TWO_WAY:
-        return _number_line(release, facts) if facts.kind == "gini" else None
-    if not facts.columns or _n_cells(release, facts) > MOST_CELLS:
+        return None
+    levels: tuple[str, ...] = ()
+    if facts.kind == "function":  # which does not see through bins
+        levels = tuple(name for name in columns if is_binned(release.schema.columns[name]))
+    sizes = (
+        _n_values(release.schema.columns[name])
+        if name in levels
+        else release.schema.columns[name].size
+        for name in columns
+    )
+    cells = math.prod(sizes)
+    if not columns or cells > MOST_CELLS:
         return None
     dense = {"form": "dense"}
     if facts.counted or facts.kind in ("quantile", *TWO_WAY):  # at any ε
         own = release.manifest.budget.get("epsilon", "1")
-        return Advice("release", facts.columns, "laplace", own, options=dense)
-    epsilon = enough(release, facts)
-    if epsilon is None:
-        return None
-    split = dense | {"sets": "split"}
-    return Advice(
-        "release", facts.columns, "laplace", epsilon, SPLIT_SETS, split, _levels(release, facts)
-    )
-
-
-def _number_line(release: Release, facts: Facts) -> Advice | None:
-    """Advise to buy the number line of a column that has none."""
-    stated = release.manifest.budget
-    lined = any(line_of(release.measurements, name) for name in facts.columns)
-    number = all(isinstance(release.schema.columns[name], NUMERIC) for name in facts.columns)
-    if lined or not number or len(facts.columns) > 1 or "epsilon" not in stated:
-        return None
-    delta = stated.get("delta", "0")
-    return Advice("line", facts.columns, epsilon=stated["epsilon"], delta=delta)
-
-
-def enough(release: Release, facts: Facts) -> str | None:
-    """The least ε at which split sets of a table of the columns misplace few records, or None.
-
-    Args:
-        release: whose schema and number of rows count.
-        facts: of the question.
-    """
+        return Advice("release", columns, "laplace", own, options=dense)
     n_rows = max(release.manifest.n_rows, 1)
     most = most_distortion(n_rows) / 2 * n_rows
-    cells = _n_cells(release, facts)
+    enough = (one for one in EPSILONS if cells * _split_scale(release, one) / 2 <= most)
+    split = dense | {"sets": "split"}
     return next(
-        (epsilon for epsilon in EPSILONS if cells * _scale(release, epsilon) / 2 <= most), None
+        (Advice("release", columns, "laplace", one, SPLIT_SETS, split, levels) for one in enough),
+        None,
     )
 
 
-def _scale(release: Release, epsilon: str) -> float:
+def _with_budget(
+    kind: AdvisedKind, release: Release, columns: tuple[str, ...], epsilon: str = ""
+) -> Advice | None:
+    """Advise a release with δ, and by default ε, of this one; None where it has neither."""
+    stated = release.manifest.budget
+    if "epsilon" not in stated:
+        return None
+    delta = stated.get("delta", "0")
+    return Advice(kind, columns, epsilon=epsilon or stated["epsilon"], delta=delta)
+
+
+def _split_scale(release: Release, epsilon: str) -> float:
     """Scale of the noise in a count of one of the split sets, in records."""
     rows = _ROWS_SHARE if release.schema.rows == "private" else Fraction(0)
     distribution = calibrate(
@@ -327,21 +309,6 @@ def _scale(release: Release, epsilon: str) -> float:
         neighbours=release.schema.neighbours,
     )
     return distribution.stddev / math.sqrt(2)
-
-
-def _levels(release: Release, facts: Facts) -> tuple[str, ...]:
-    """Columns whose bins a function does not see through."""
-    if facts.kind != "function":
-        return ()
-    return tuple(name for name in facts.columns if is_binned(release.schema.columns[name]))
-
-
-def _n_cells(release: Release, facts: Facts) -> float:
-    """Cells of a table of the columns; infinite where one has no end of values, and needs all."""
-    levels = _levels(release, facts)
-    columns = release.schema.columns
-    sizes: dict[str, float] = {name: columns[name].size for name in facts.columns}
-    return math.prod((sizes | {name: _n_values(columns[name]) for name in levels}).values())
 
 
 def _n_values(column: Column) -> float:
@@ -396,19 +363,21 @@ def beyond(line: Measurement, release: Release) -> tuple[OutOfBounds, OutOfBound
     (name,) = line.columns
     labels = LineCells.of(line_schema(line, release.schema), name).labels[-2:]
     n_rows = max(release.manifest.n_rows, 1)
-    n_lines = sum(measured.kind is Kind.LINE for measured in release.measurements)
-    least = least_certain(line, n_lines)
-    z = _LAPLACE if line.family.is_laplace else Z_95
-    bounds = _bounds_of(release.schema, name)
+    least = least_certain(line, sum(one.kind is Kind.LINE for one in release.measurements))
 
-    def one(side: Literal["below", "above"], count: float, label: str) -> OutOfBounds:
-        most = min((max(count, 0.0) + z * line.stddev) / n_rows, 1.0)
-        share, bound = count / n_rows, label.removeprefix(f"{side} ")
-        place = bounds[side == "above"]
-        return OutOfBounds(name, side, bound, share, most, count >= least, place)
+    def one(k: Literal[0, 1]) -> OutOfBounds:
+        count = float(line.counts[k - 2])
+        side: Literal["below", "above"] = "above" if k else "below"
+        most = _most(count, line.stddev, n_rows, laplace=line.family.is_laplace)
+        bound, place = labels[k].removeprefix(f"{side} "), _bounds_of(release.schema, name)[k]
+        return OutOfBounds(name, side, bound, count / n_rows, most, count >= least, place)
 
-    low, high = (float(count) for count in line.counts[-2:])
-    return one("below", low, labels[0]), one("above", high, labels[1])
+    return one(0), one(1)
+
+
+def _most(count: float, stddev: float, n_rows: int, *, laplace: bool) -> float:
+    """The share of the records that a noisy count is of at most, at 97.5 %."""
+    return min((max(count, 0.0) + (_LAPLACE if laplace else Z_95) * stddev) / n_rows, 1.0)
 
 
 def least_certain(line: Measurement, n_lines: int) -> int:
@@ -432,12 +401,7 @@ def least_certain(line: Measurement, n_lines: int) -> int:
 
 @once
 def beyond_line(release: Release, name: str) -> tuple[OutOfBounds, ...]:
-    """Describe what the number line of a column says of both its bounds; nothing without one.
-
-    Args:
-        release: that is asked.
-        name: of the column.
-    """
+    """Describe what the number line of a column says of both its bounds; nothing without one."""
     line = line_of(release.measurements, name)
     return () if line is None else beyond(line, release)
 
@@ -460,36 +424,40 @@ def check_bounds(
     Returns:
         A refusal, where numbers are cut off, the same in words, and notes.
     """
-    counted = tuple(_in_end_bins(release, question))
-    noted = tuple(_cut_note(release, name, ends) for name, ends in cut.items())
-    rests = [one for one in _rests_on(release, question, pooled, level) if not _is_within(one, cut)]
+    numbers = _numbers_of(question, release.schema)
+    noted = [_cut_note(release, name, ends) for name, ends in cut.items()]
+    rests = [
+        one
+        for name in numbers
+        for one in beyond_line(release, name)
+        if _changes(question, release.schema, one, pooled, level)
+        # within a narrower limit, which says it already
+        and not (name in cut and cut[name][one.side == "above"] != one.place)
+    ]
     doubtful = [one for one in rests if one.certain or one.most > MOST_BEYOND]
     if any(_asks_beyond(question, release.schema, one) for one in doubtful):
-        certain = [one for one in doubtful if one.certain]
-        columns = tuple(dict.fromkeys(one.column for one in certain))
-        refused = (
-            RefusedError("beyond-bounds", _bounds_reason(certain), Advice("bounds", columns))
-            if certain
-            else RefusedError("beyond-bounds", _unknown(doubtful), _closer_count(release, doubtful))
-        )
-        return refused, cut, "", ()
-    bounds = {one.column: _bounds_of(release.schema, one.column) for one in doubtful}
-    likely = [one for one in rests if one not in doubtful]
+        certain = tuple(dict.fromkeys(one.column for one in doubtful if one.certain))
+        advice = Advice("bounds", certain) if certain else _closer_count(release, doubtful)
+        return RefusedError("beyond-bounds", _beyond_words(doubtful), advice), cut, "", ()
     if doubtful:
-        noted += (f"{_beyond_words(doubtful)}. A second, wider bound would tell of the rest.",)
-    if likely:
+        noted.append(f"{_beyond_words(doubtful)}. A second, wider bound would tell of the rest.")
+    if likely := [one for one in rests if one not in doubtful]:
         most = (f"{one.column} {one.side} {one.bound} {_percent(one.most)}" for one in likely)
-        noted += (
+        noted.append(
             "Numbers outside the declared bounds count as the bounds. By noisy counts these are at "
-            f"most so many of the records: {', '.join(most)}.",
+            f"most so many of the records: {', '.join(most)}."
         )
+    noted += (
+        f"About {_percent(one.share)} of the records (a noisy number) have {name} "
+        f"{one.side} {one.bound}, its declared bound, and count in the bin there."
+        for name in question.columns
+        if name not in numbers
+        for one in beyond_line(release, name)
+        if one.certain
+    )
+    bounds = {one.column: _bounds_of(release.schema, one.column) for one in doubtful}
     cut = {**bounds, **cut}
-    return None, cut, counting_words(release.schema, cut, doubtful), (*noted, *counted)
-
-
-def _is_within(one: OutOfBounds, cut: Limits) -> bool:
-    """Return whether numbers beyond a bound are beyond a narrower limit, which says it already."""
-    return one.column in cut and cut[one.column][one.side == "above"] != one.place
+    return None, cut, counting_words(release.schema, cut, doubtful), tuple(noted)
 
 
 def _asks_beyond(question: Question, schema: Schema, one: OutOfBounds) -> bool:
@@ -501,19 +469,15 @@ def _asks_beyond(question: Question, schema: Schema, one: OutOfBounds) -> bool:
     if not isinstance(asked, Estimand) or question.kind in (*SHARES, "quantile", *TWO_WAY):
         return True
     text = asked.formula or asked.expression
-    if any(_names_beyond(formulas.as_formula(where), one) for where in asked.conditions):
-        return True
-    if not set("<>=!") & set(text):
-        return False
-    return _names_beyond(text if "~" in text else formulas.as_formula(text), one)
-
-
-def _names_beyond(formula: str, one: OutOfBounds) -> bool:
-    """Return whether a number in a formula is at a bound, or beyond it."""
-    named = formulas.constants(formula)
-    written = [number for number in named if number >= 0 or "-" in formula]
+    compares = (text if "~" in text else formulas.as_formula(text),) * bool(set("<>=!") & set(text))
+    named = [
+        number
+        for formula in (*map(formulas.as_formula, asked.conditions), *compares)
+        for number in formulas.constants(formula)
+        if number >= 0 or "-" in formula
+    ]
     sign = -1.0 if one.side == "below" else 1.0
-    return any((number - one.place) * sign >= 0 for number in written)
+    return any((number - one.place) * sign >= 0 for number in named)
 
 
 def _bounds_of(schema: Schema, name: str) -> tuple[float, float]:
@@ -549,82 +513,44 @@ def _cut_note(release: Release, name: str, ends: tuple[float, float]) -> str:
     assert isinstance(cells, NUMERIC)
     beyond = np.zeros(cells.size + 2, dtype=np.bool_)
     beyond[cells.size :] = True
-    for k, one in enumerate(cells.intervals):
-        beyond[k] = (one.high <= ends[0] and one.low < ends[0]) or (
-            one.low >= ends[1] and one.high > ends[1]
-        )
+    beyond[: cells.n_ordinary] = [
+        (one.high <= ends[0] and one.low < ends[0]) or (one.low >= ends[1] and one.high > ends[1])
+        for one in cells.intervals
+    ]
     n_rows = max(release.manifest.n_rows, 1)
-    z = _LAPLACE if line.family.is_laplace else Z_95
     found = max(float(line.counts[beyond].sum()), 0.0)
-    most = found + z * line.stddev * math.sqrt(beyond.sum())
+    stddev = line.stddev * math.sqrt(beyond.sum())
+    most = _most(found, stddev, n_rows, laplace=line.family.is_laplace)
     return (
-        f"About {_percent(found / n_rows)} of the records, at most {_percent(most / n_rows)}, have "
+        f"About {_percent(found / n_rows)} of the records, at most {_percent(most)}, have "
         f"{name} beyond these limits (noisy numbers)."
     )
 
 
 def _beyond_words(bounds: list[OutOfBounds]) -> str:
-    """Say how many lie beyond which bounds, and count as these."""
+    """Say how many lie beyond which bounds, and count as these; only of these that certainly do."""
     certain = [one for one in bounds if one.certain]
-    return _bounds_reason(certain) if certain else _unknown(bounds)
-
-
-def _in_end_bins(release: Release, question: Question) -> Iterator[str]:
-    """Name what the end bins of columns hold beside their numbers, where bins are asked about."""
-    numbers = _numbers_of(question, release.schema)
-    for name in question.columns:
-        for one in () if name in numbers else beyond_line(release, name):
-            if one.certain:
-                yield (
-                    f"About {_percent(one.share)} of the records (a noisy number) have {name} "
-                    f"{one.side} {one.bound}, its declared bound, and count in the bin there."
-                )
-
-
-def _bounds_reason(certain: list[OutOfBounds]) -> str:
-    return _bounds_note(certain, [f"about {_percent(one.share)}" for one in certain], "a", "have")
-
-
-def _unknown(unknown: list[OutOfBounds]) -> str:
-    return _bounds_note(
-        unknown, [f"up to {_percent(one.most)}" for one in unknown], "by a", "may have"
-    )
-
-
-def _bounds_note(bounds: list[OutOfBounds], shares: list[str], by: str, have: str) -> str:
-    """Note how many lie beyond which bounds."""
+    told = [(f"about {_percent(one.share)}", "a", "have", one) for one in certain] or [
+        (f"up to {_percent(one.most)}", "by a", "may have", one) for one in bounds
+    ]
     return " and ".join(
         f"{share} of the records ({by} noisy number) {have} {one.column} {one.side} {one.bound}, "
         "its declared bound, and count as that"
-        for share, one in zip(shares, bounds, strict=True)
+        for share, by, have, one in told
     )
 
 
 def _closer_count(release: Release, unknown: list[OutOfBounds]) -> Advice | None:
     """The ε at which the same share of the budget counts closely enough, if nobody lies there."""
-    stated = release.manifest.budget
-    if "epsilon" not in stated:
-        return None
-    most = max(one.most - max(one.share, 0.0) for one in unknown)
-    least = float(Fraction(stated["epsilon"])) * _CLOSER * most / MOST_BEYOND
+    own = float(Fraction(release.manifest.budget.get("epsilon", "0")))
+    least = own * _CLOSER * max(one.most - max(one.share, 0.0) for one in unknown) / MOST_BEYOND
     epsilon = next((one for one in EPSILONS if float(one) > least), None)
     columns = tuple(dict.fromkeys(one.column for one in unknown))
-    delta = stated.get("delta", "0")
-    return None if epsilon is None else Advice("count", columns, epsilon=epsilon, delta=delta)
+    return None if epsilon is None else _with_budget("count", release, columns, epsilon)
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
-
-
-def _rests_on(
-    release: Release, question: Question, pooled: Pooled, level: float
-) -> Iterator[OutOfBounds]:
-    """Bounds beyond which numbers would change an answer, of columns with a number line."""
-    for name in _numbers_of(question, release.schema):
-        for one in beyond_line(release, name):
-            if _depends(question, release.schema, one, pooled, level):
-                yield one
 
 
 def _parts(question: Question, schema: Schema) -> tuple[Estimand, ...] | None:
@@ -637,18 +563,14 @@ def _parts(question: Question, schema: Schema) -> tuple[Estimand, ...] | None:
     if not isinstance(asked, Estimand):
         return None
     if asked.kind in BOUNDED:
-        decisive = (
-            Estimand("mean", text, asked.columns, expression=text) for text in asked.conditions
-        )
-        return (*decisive, asked) if asked.expression else (*decisive,)
-    if asked.kind in (*TWO_WAY, *OF_GROUPS):
+        texts, own = list(asked.conditions), (asked,) * bool(asked.expression)
+    elif asked.kind in (*TWO_WAY, *OF_GROUPS):
         groups, numbers = group_terms(asked.kind, asked.formula)
-        conditions = [term for term in groups if term.strip("`") not in schema.columns]
-        return tuple(
-            Estimand("mean", term, asked.columns, expression=term)
-            for term in (*conditions, *numbers)
-        )
-    return None
+        texts = [term for term in groups if term.strip("`") not in schema.columns] + list(numbers)
+        own = ()
+    else:
+        return None
+    return (*(Estimand("mean", text, asked.columns, expression=text) for text in texts), *own)
 
 
 def _numbers_of(question: Question, schema: Schema) -> tuple[str, ...]:
@@ -660,32 +582,25 @@ def _numbers_of(question: Question, schema: Schema) -> tuple[str, ...]:
     )
 
 
-def _depends(
+def _changes(
     question: Question, schema: Schema, one: OutOfBounds, pooled: Pooled, level: float
 ) -> bool:
     """Return whether numbers beyond a bound could change an answer."""
+
+    def moves(asked: Estimand) -> bool:
+        tried = _values(asked, schema, one)
+        if tried is None:
+            return True
+        at, further = tried
+        if (at == further).all():
+            return False
+        if asked.kind != "quantile" or len(at) > 1:
+            return True
+        lower, upper = pooled.interval(level)
+        return bool((upper >= at[0] if further[-1, 0] > at[0] else lower <= at[0]).any())
+
     parts = _parts(question, schema)
-    if parts is None:
-        return True
-    return any(
-        _moves(asked, schema, one, pooled, level) for asked in parts if one.column in asked.used
-    )
-
-
-def _moves(asked: Estimand, schema: Schema, one: OutOfBounds, pooled: Pooled, level: float) -> bool:
-    """Return whether numbers beyond a bound change an expression so far that it matters."""
-    tried = _values(asked, schema, one)
-    if tried is None:
-        return True
-    at, further = tried
-    if (at == further).all():
-        return False
-    if asked.kind != "quantile" or len(at) > 1:
-        return True
-    lower, upper = pooled.interval(level)
-    rises = further[-1, 0] > at[0]
-    reached = upper >= at[0] if rises else lower <= at[0]
-    return bool(reached.any())
+    return parts is None or any(moves(part) for part in parts if one.column in part.used)
 
 
 def _values(asked: Estimand, schema: Schema, one: OutOfBounds) -> tuple[Floats, Floats] | None:
@@ -714,10 +629,9 @@ def _values(asked: Estimand, schema: Schema, one: OutOfBounds) -> tuple[Floats, 
 
 def _places(asked: Estimand, schema: Schema, one: OutOfBounds) -> list[float]:
     """A bound, and numbers beyond it: near, further, and beside those that are named there."""
-    column = schema.columns[one.column]
-    assert isinstance(column, NUMERIC)
-    low, high = column.bounds
-    bound, sign = (low, -1.0) if one.side == "below" else (high, 1.0)
+    column, bound = schema.columns[one.column], one.place
+    sign = -1.0 if one.side == "below" else 1.0
+    low, high = _bounds_of(schema, one.column)
     decimals = column.decimals if isinstance(column, Continuous) else 0
     width = max(high - low, 1.0)
     unit = width * 1e-6 if decimals is None else 10.0**-decimals
@@ -772,28 +686,38 @@ def require_counted(
     lacking = [one for one in found if one.certain]
     if not lacking:
         largest = max(found, key=lambda one: one.most, default=None)
-        noted = largest is not None and largest.most >= _NOTED
-        return pooled, None, (_may_lack(largest),) if largest and noted else ()
+        if largest is None or largest.most < _NOTED:
+            return pooled, None, ()
+        note = (
+            f"By noisy counts at most {100 * largest.most:.2g} % of the records are out of domain "
+            f"in {' or '.join(largest.columns)}, and left out."
+        )
+        return pooled, None, (note,)
     most = max(one.most for one in lacking)
-    lacking = [one for one in lacking if not _holds_another(one, lacking)]
-    blamed = _find_culprits(lacking, release)
-    advice = Advice("domain", blamed, rules=_rules(blamed, release.schema))
-    resting = set(_resting(question, release.schema)) if pooled.rule == RULE else set()
-    mixed = any(resting & set(one.columns) for one in lacking)
+    least = [  # who is out of domain in fewer columns is so in more
+        one for one in lacking if not any({*other.columns} < {*one.columns} for other in lacking)
+    ]
+    blamed = _find_culprits(least, release)
+    broken = (text for text, box in release.schema.boxes if {*blamed} & {*box})
+    advice = Advice("domain", blamed, rules=tuple(dict.fromkeys(broken)))
+    resting = _resting(question, release.schema) if pooled.rule == RULE else set()
+    mixed = any(resting & {*one.columns} for one in least)
     wider = None if mixed else _widen_answer(release, question, pooled, most)
     if wider is None:
-        reason = domain_reason(lacking, mixed=mixed)
-        return pooled, RefusedError("out-of-domain", reason, advice), ()
-    return wider, None, (_allows(lacking, advice),)
+        return pooled, RefusedError("out-of-domain", domain_reason(least, mixed=mixed), advice), ()
+    note = (
+        f"About {_domain_words(least)}. Intervals have room for whatever these records have. More "
+        f"closely: {advice.text}"
+    )
+    return wider, None, (note,)
 
 
-def _holds_another(one: OutOfDomain, others: Sequence[OutOfDomain]) -> bool:
-    """Return whether others are among these: who is out of domain there is so here too."""
-    return any(set(other.columns) < set(one.columns) for other in others)
-
-
-def _domain_note(lacking: Sequence[OutOfDomain]) -> str:
-    return " and ".join(f"{100 * one.share:.2g} % of {' or '.join(one.columns)}" for one in lacking)
+def _domain_words(lacking: Sequence[OutOfDomain]) -> str:
+    shares = (f"{100 * one.share:.2g} % of {' or '.join(one.columns)}" for one in lacking)
+    return (
+        f"{' and '.join(shares)} (noisy numbers) are out of domain: empty, with a value that the "
+        "schema does not declare, or against one of its rules"
+    )
 
 
 def domain_reason(lacking: Sequence[OutOfDomain], *, mixed: bool) -> str:
@@ -808,77 +732,48 @@ def domain_reason(lacking: Sequence[OutOfDomain], *, mixed: bool) -> str:
         if mixed
         else "the answer would be about the others alone"
     )
-    return (
-        f"about {_domain_note(lacking)} (noisy numbers) are out of domain, so are empty, have a "
-        f"value that the schema does not declare or break one of its rules, and {counted}"
-    )
-
-
-def _allows(lacking: Sequence[OutOfDomain], advice: Advice) -> str:
-    return (
-        f"About {_domain_note(lacking)} (noisy numbers) are out of domain: empty, with a value "
-        "that the schema does not declare, or against one of its rules. Intervals have room for "
-        f"whatever these records have. More closely: {advice.text}"
-    )
-
-
-def _may_lack(one: OutOfDomain) -> str:
-    return (
-        f"By noisy counts at most {100 * one.most:.2g} % of the records are out of domain in "
-        f"{' or '.join(one.columns)}, and left out."
-    )
-
-
-def _rules(columns: Sequence[str], schema: Schema) -> tuple[str, ...]:
-    """Rules that records may break in some columns, as they are written."""
-    named = set(columns)
-    return tuple(dict.fromkeys(text for text, box in schema.boxes if named & set(box)))
+    return f"about {_domain_words(lacking)}; {counted}"
 
 
 def _find_culprits(lacking: Sequence[OutOfDomain], release: Release) -> tuple[str, ...]:
     """Columns that are out of domain by themselves, among those that tables name together."""
     named = dict.fromkeys(name for one in lacking for name in one.columns)
-    alone = {one.columns[0] for one in _shares(release, [(n,) for n in named]) if one.certain}
+    alone = {one.columns[0] for one in _shares(release, {(n,) for n in named}) if one.certain}
     return tuple(name for name in named if name in alone) or tuple(named)
 
 
-def _resting(question: Question, schema: Schema) -> tuple[str, ...]:
+def _resting(question: Question, schema: Schema) -> set[str]:
     """Columns of which second moments need a declared value of every record.
 
     Of a number that is averaged they count the records that have one.
     """
     asked = question.asked
-    ratio = asked if isinstance(asked, Estimand) and asked.kind in RATIOS else None
-    return tuple(
-        name
-        for name in question.columns
-        if not (
-            ratio is not None and name in ratio.used and isinstance(schema.columns[name], NUMERIC)
-        )
-    )
+    averaged = asked.used if isinstance(asked, Estimand) and asked.kind in RATIOS else ()
+    numbers = {name for name in averaged if isinstance(schema.columns[name], NUMERIC)}
+    return set(question.columns) - numbers
 
 
 def _outside(release: Release, question: Question, pooled: Pooled) -> list[OutOfDomain]:
     """Count the records that an answer lacks, by sets of columns."""
     measured, asked = release.measurements, set(question.columns)
-    tables: Sequence[Measurement]
-    if pooled.rule == "noise-aware":
-        tables = covering(measured, question.columns)
-        wider = coarser_table(measured, question.columns)
-        tables += () if wider is None else (wider,)
-        if len(asked) == 1:
-            tables += tuple(one for one in measured if _counts(one) and set(one.columns) == asked)
-        return _shares(release, {one.columns for one in tables})
     if pooled.rule == RULE:
         return outside_of(release, question.columns)
-    behind = [one for one in release.behind_sets if _counts(one) and one.kind.is_joint]
-    return _shares(release, {one.columns for one in behind if set(one.columns) & asked})
+    tables: list[Measurement]
+    if pooled.rule == "noise-aware":
+        wider = coarser_table(measured, question.columns)
+        tables = [*covering(measured, question.columns), *((wider,) if wider else ())]
+        if len(asked) == 1:
+            tables += (one for one in measured if _counts(one) and set(one.columns) == asked)
+    else:
+        joint = (one for one in release.behind_sets if _counts(one) and one.kind.is_joint)
+        tables = [one for one in joint if set(one.columns) & asked]
+    return _shares(release, {one.columns for one in tables})
 
 
 def outside_of(release: Release, columns: Sequence[str]) -> list[OutOfDomain]:
     """Count the records out of domain, by each measurement of some of these columns alone."""
     asked = set(columns)
-    within = [one for one in release.measurements if _counts(one) and set(one.columns) <= asked]
+    within = (one for one in release.measurements if _counts(one) and set(one.columns) <= asked)
     return _shares(release, {one.columns for one in within})
 
 
@@ -887,9 +782,7 @@ def _counts(measured: Measurement) -> bool:
     return measured.kind in _COUNTING and measured.stddev > 0
 
 
-def _shares(
-    release: Release, groups: Sequence[tuple[str, ...]] | set[tuple[str, ...]]
-) -> list[OutOfDomain]:
+def _shares(release: Release, groups: set[tuple[str, ...]]) -> list[OutOfDomain]:
     """Of each set of columns, all its counts averaged by precision."""
     own: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
     for one in release.measurements:
@@ -898,13 +791,13 @@ def _shares(
     n_rows = max(release.manifest.n_rows, 1)
     level = FALSE_ALARM / max(len(own), 1)
     found = []
-    for columns in sorted(set(groups) & set(own)):
+    for columns in sorted(groups & set(own)):
         weights = [one.stddev**-2 for one in own[columns]]
         each = zip(weights, own[columns], strict=True)
         count, stddev = sum(w * one.outside for w, one in each) / sum(weights), sum(weights) ** -0.5
         heavy = any(one.family.is_laplace for one in own[columns])  # a mean has lighter tails
         reach = -math.log(2 * level) / math.sqrt(2) if heavy else -float(ndtri(level))
-        most = min(max(count, 0.0) + (_LAPLACE if heavy else Z_95) * stddev, n_rows) / n_rows
+        most = _most(count, stddev, n_rows, laplace=heavy)
         found.append(OutOfDomain(columns, count / n_rows, most, count > reach * stddev))
     return found
 
@@ -966,8 +859,7 @@ def value_ends(asked: Estimand, schema: Schema) -> tuple[float, float] | None:
     """Between which values any record adds to the answer; None where that cannot be told."""
     if not asked.expression or asked.kind not in ("mean", "total"):
         return 0.0, 1.0
-    used = asked.used
-    if math.prod(schema.columns[name].size for name in used) > MOST_POINTS:
+    if math.prod(schema.columns[name].size for name in asked.used) > MOST_POINTS:
         return None
     inner = asked.alone()
     try:
