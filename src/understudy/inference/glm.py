@@ -96,7 +96,6 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit, ndtr, ndtri
 
 from understudy._arrays import Z_95, Floats
@@ -636,6 +635,8 @@ def _root(excess: Callable[[float], float], near: float, far: float) -> float:
         near: a guess.
         far: far off.
     """
+    from scipy.optimize import brentq  # takes long, and few answers need it
+
     low, high = 0.0, near
     while excess(high) < 0:
         if high >= far:

@@ -42,7 +42,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize
 from scipy.special import ndtri, stdtrit
 
 from understudy._arrays import Z_95, Floats, Integers
@@ -274,12 +273,14 @@ def counted_estimate(counts: Floats, cells: Integers, ranges: Ranges, probabilit
         ranges: values of all cells.
         probability: p.
     """
+    from scipy.optimize import isotonic_regression  # takes long, and few answers need it
+
     n_points = np.bincount(ranges.cell_of, minlength=len(counts))
     used = np.isin(ranges.cell_of, cells)
     values, at = ranges.points[used], ranges.cell_of[used]
     order = np.argsort(values, kind="stable")
     upto = (counts[at] / n_points[at])[order].cumsum()
-    monotone = optimize.isotonic_regression(upto).x
+    monotone = isotonic_regression(upto).x
     reached = np.flatnonzero(monotone >= probability * upto[-1] * (1 - 1e-12))
     return float(values[order][reached[0] if len(reached) else -1])
 

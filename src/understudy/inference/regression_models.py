@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import linalg, special
-from scipy.optimize import linprog
 
 from understudy._arrays import Floats
 from understudy._validation import require_extra
@@ -276,6 +275,8 @@ def separating(kind: str, outcome: Floats, design: Floats) -> Floats | None:
         fixed, grows = x[positive], -x[~positive]
     if not len(grows):
         return None
+    from scipy.optimize import linprog  # takes long, and few answers need it
+
     optimum = linprog(
         c=-grows.sum(axis=0),
         A_ub=-grows,
