@@ -24,6 +24,7 @@ from understudy.inference.linear import (
     Inverted,
     absences,
     affine_weights,
+    are_firm,
     correlation,
     influence_on_correlation,
     least_squares,
@@ -612,6 +613,7 @@ def _deviation(
 
     In each group g that is Σ1g·(x − m)² of noisy sums, m being the noisy mean there. Its error is
     that of a ratio: of this sum less the variance times the noisy number of the group, over it.
+    Groups that are lost in noise have no number, and a note names them.
     """
     if len(estimand.groups) > 1 or estimand.split:
         return None
@@ -634,8 +636,10 @@ def _deviation(
     laid = [values(records.cut_off(limits).frame()) for records in sets]
     groups = weights[2:] if estimand.groups else whole[None]
     n = groups @ matrix.sums @ whole
-    if not (n > 0).all():
+    known = n > 0
+    if not known.any():
         raise LostInNoiseError("By the noisy counts no record of a group has a value.")
+    n = np.where(known, n, 1.0)
     means = (groups @ matrix.sums @ weights[0]) / n
     centred = weights[0] - means[:, None] * whole
     if estimand.groups:
@@ -648,22 +652,29 @@ def _deviation(
     size = np.mean(
         [[len(one) * one.var() if len(one) else 0.0 for one in each] for each in shown], axis=0
     )
-    require_firm(size, noise[:k], "The number varies too little under the privacy noise")
+    firm = known & are_firm(size, noise[:k])
+    if not firm.any():
+        what = "The number varies too little under the privacy noise"
+        require_firm(size[known], noise[:k][known], what)
     variance = np.einsum("kij,ij->k", square, matrix.sums) / n
     of_mean = noise[k:] / n**2 + np.maximum(variance, 0.0) / n
     variance += of_mean
-    if not (variance > 0).all():
+    firm &= variance > 0
+    if not firm.any():
         raise LostInNoiseError("The noisy second moments of the number fit no records.")
+    lost = [name.partition(" | ")[2] for name, kept in zip(names, firm, strict=True) if not kept]
+    n = np.where(firm, n, np.nan)
     unit = _outer(groups, np.broadcast_to(whole, groups.shape))
     derivatives = np.concatenate([square - variance[:, None, None] * unit, unit])
     both = matrix.noise_covariance(derivatives)
     spread = np.mean([[_spread_of_squares(one) for one in each] for each in shown], axis=0)
     pooled = pool_parts(
         names,
-        variance,
+        np.where(firm, variance, np.nan),
         (both[:k, :k] / np.outer(n, n) + np.diag(2 * of_mean**2), np.diag(spread / n)),
         len(sets),
         (n, np.diag(both[:k, k:]), np.diag(both[k:, k:])),
+        *((SMALL_NOTE.format(", ".join(lost)),) if lost else ()),
     )
     bias = matrix.bound_hidden(derivatives[:k]) / n
     return MeasuredAnswer(

@@ -24,6 +24,7 @@ COLUMNS = [
     column("age", "integer", lower=20, upper=69),
 ]
 SCHEMA = Schema.loads("\n".join(['rows = "public"\nn_rows = 3000', *COLUMNS]))
+SEED = {"method": "independent", "insecure_noise_seed": 1}
 SCALES = np.arange(12.0, 20.0)
 
 
@@ -71,6 +72,38 @@ def test_without_noise_it_is_the_deviation_of_the_rows_and_noise_widens_it():
     wider = noisy_answer(estimand, rows, rows, 5.0, rng).pooled
     assert (wider.stderr > 1.2 * exact.stderr).all()
     assert np.isnan(wider.pvalue).all()
+
+
+def test_a_group_that_is_lost_is_named_and_leaves_the_others():
+    """Two groups of a handful are; 180 intervals of 95 % fall below 90 % in 1 of 400 seeds."""
+    rng, estimand = np.random.default_rng(8), parse("std", "pay ~ job", SCHEMA)
+    covered = []
+    for _ in range(30):
+        rows, shown = (rare(draw(rng, 16_000)) for _ in range(2))
+        pooled = noisy_answer(estimand, rows, shown, 5.0, rng).pooled
+        low, high = pooled.interval()
+        assert np.isnan(low[6:]).all()
+        assert np.isnan(pooled.estimate[6:]).all()
+        assert any("Groups without numbers (job[g], job[h])" in note for note in pooled.notes)
+        covered.append((low <= SCALES * np.sqrt(6)) & (high >= SCALES * np.sqrt(6)))
+    assert 0.9 <= np.mean(np.array(covered)[:, :6]) <= 0.99
+
+
+def rare(frame):
+    """The same records with few of the last two jobs, whose pay stays as it is drawn."""
+    last = pl.col("job").is_in(["g", "h"])
+    return pl.concat([frame.filter(~last), frame.filter(last).head(10)])
+
+
+def test_a_release_answers_the_groups_that_are_not_lost():
+    rows = rare(draw(np.random.default_rng(3), 4_000))
+    how = {"epsilon": 4, "delta": "1e-6", "analyses": ["std pay ~ job"]}
+    made = us.synthesize(rows, SCHEMA.model_copy(update={"n_rows": rows.height}), **how, **SEED)
+    found = us.analyze(made, "std", "pay ~ job")
+    known = ~np.isnan(found.pooled.estimate)
+    assert found.valid
+    assert known.tolist() == [True] * 6 + [False] * 2
+    assert "no information" in str(found)
 
 
 def test_a_declared_deviation_is_planned_bought_and_answered():
