@@ -20,6 +20,10 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 RUNS, COLD_RUNS = 5, 3
+PLAN = (
+    "import understudy as us; from understudy.demo import demo_schema; "
+    "us.plan(demo_schema(), epsilon=1, delta='1e-6')"
+)
 COMMANDS = {
     "python, nothing else": ["-c", "pass"],
     "import understudy": ["-c", "import understudy"],
@@ -29,6 +33,7 @@ COMMANDS = {
     "understudy.Schema": ["-c", "import understudy; understudy.Schema"],
     "understudy.Release": ["-c", "import understudy; understudy.Release"],
     "understudy.synthesize": ["-c", "import understudy; understudy.synthesize"],
+    "a plan of the demo's survey": ["-c", PLAN],
 }
 COLD, WARM = "understudy demo, cold", "understudy demo, warm"
 LIMITS = {"import understudy": 0.5, "understudy --help": 0.3, COLD: 8.0, WARM: 3.0}
