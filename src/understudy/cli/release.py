@@ -330,8 +330,6 @@ class _Making:
     def hold(self, context: typer.Context, schema: Schema) -> tuple[str, ...]:
         """Refuse what would break the end of a run, and hold the place of the release.
 
-        What the release would not say of its table is told here, before anything is spent.
-
         Returns:
             The formats of its synthetic tables beside Parquet.
         """
@@ -343,8 +341,6 @@ class _Making:
         kept_runs.hold(context, self.out)
         formats = formats_of(self.also or (), csv=self.csv, csv_raw=self.csv_raw)
         require_formats(formats, schema)
-        if (words := schema.unsaid_words) and not (self.quiet or self.as_json):
-            console.out.print(escape(words), soft_wrap=True)
         return formats
 
     def rows(self, data: str, schema: Schema, engine: Rows = Rows.HERE) -> object:

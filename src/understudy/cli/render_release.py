@@ -48,6 +48,8 @@ def show_release(release: Release, folder: Path) -> None:
     if manifest.minimum_count is not None:
         out.print(escape(manifest.minimum_count.told))
     out.print(escape(release.guarantee.statement))
+    if words := release.schema.unsaid_words:
+        out.print(escape(words), soft_wrap=True)
     report = (folder / "report.html").resolve()
     out.print(f"\nOpen the report in a browser: {escape(str(report))}", soft_wrap=True)
     out.print(
