@@ -256,6 +256,18 @@ def test_a_release_is_the_one_that_is_made_in_process(spark, folder, method, del
         assert one.to_json() == other.to_json()
 
 
+@pytest.mark.nightly
+def test_minimum_counts_are_kept_in_records_of_rows_that_spark_counts(spark, folder, tmp_path):
+    schema, keys = SCHEMA.part(("a", "b`. c", "yes")), ["a", "yes"]
+    kept = {"columns": keys, "count": 20, "most_changed": 1}
+    run = us.RunOptions(checkpoint=tmp_path / "kept", insecure_noise_seed=3)
+    frame = spark.read.parquet(str(folder))
+    release = us.synthesize(frame, schema, epsilon=1, delta=1e-6, minimum_count=kept, run=run)
+    often = release.tables[0].group_by(keys).len()["len"]
+    assert often.min() >= 20
+    assert release.manifest.minimum_count is not None
+
+
 def test_what_needs_whole_records_is_refused_before_anything_is_read(spark, folder):
     frame = spark.read.parquet(str(folder)).withColumn("a", spark_rand())
     with pytest.raises(MethodError, match=r"pmse needs whole records.* marginals, aim, mst"):
