@@ -158,6 +158,28 @@ def test_columns_are_taken_out_skipped_and_refused(drafted):
     assert list(schema().columns) == ["age", "sex"]
 
 
+def test_an_edit_with_a_source_decides_all_that_it_names_and_nothing_else(
+    monkeypatch, understudy, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"days": np.arange(300) % 61}).to_csv("rows.csv", index=False)
+    assert understudy("schema", "draft", "rows.csv", "-o", "draft.toml").code == 0
+    before = Path("draft.toml").read_bytes()
+
+    def review(answer):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(f"{answer}\nq\n"))
+        return understudy("schema", "review", "draft.toml").out
+
+    told = review("e upper = 730; a form")
+    assert "Column 'days': lower also came from the rows; name all of it in this edit" in told
+    assert Path("draft.toml").read_bytes() == before
+    lower = schema().columns["days"].lower
+    review(f"e lower = {lower}, upper = 730; a form")
+    days = schema().columns["days"]
+    assert (days.upper, days.source, days.reviewed) == (730, "a form", True)
+    assert (dict(days.confirmed), days.left_as_drafted) == ({"lower": "a form"}, ())
+
+
 def test_nobody_answers(drafted, understudy, monkeypatch):
     before = Path("draft.toml").read_bytes()
     told = drafted()

@@ -39,6 +39,14 @@ def test_what_is_asked_about_numbers(case):
     assert Schema.loads(text).columns["q"].heaps == ()
 
 
+@pytest.mark.parametrize(("zeros", "asked"), [(0.0, False), (0.2, True)])
+def test_a_spike_that_a_name_suggests_is_asked_about_only_where_rows_have_it(zeros, asked):
+    values = np.where(RNG.random(N) < zeros, 0, RNG.lognormal(8, 0.7, N).round(2) + 1)
+    text = draft_schema(pl.DataFrame({"cost": values}))
+    assert Schema.loads(text).columns["cost"].spikes == (0,)
+    assert ("many rows share values in `spikes`" in text) == asked
+
+
 def test_no_question_shows_a_value_of_the_rows():
     values = np.where(RNG.random(N) < 0.003, 87_654_321, np.where(RNG.random(N) < 0.2, 4321, FINE))
     text = draft_schema(pl.DataFrame({"q": values}))

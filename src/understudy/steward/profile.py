@@ -537,9 +537,9 @@ def questions(column: Column, profile: Profile, profiler: Profiler) -> Iterator[
     values = counts["value"].to_numpy().astype(np.float64)
     rows = counts["rows"].to_numpy().astype(np.float64)
     declared = {float(one) for one in column.spikes}
-    if declared:
-        yield "many rows share values in `spikes`: is one a code that belongs to `missing`"
     share = rows / rows.sum()
+    if share[np.isin(values, list(declared))].sum() > 0:  # a convention may declare what no row has
+        yield "many rows share values in `spikes`: is one a code that belongs to `missing`"
     if 0.0 not in declared and share[values == 0].sum() > _MANY:
         yield "many rows are 0: do spikes = [0] belong to it"
     others = (values != 0) & ~np.isin(values, list(declared))

@@ -292,7 +292,8 @@ class Review:
     def edit(self, path: Path_, entry: str, source: str = "") -> Review:
         """One entry, or several, changed; reviewed by that where a source is named.
 
-        What was said to be its source is none of the new value.
+        What was said to be its source is none of the new value. An entry that is named with the
+        value of the draft is confirmed by the source, as `confirm` would.
 
         Args:
             path: whose.
@@ -300,7 +301,8 @@ class Review:
             source: where the column as it then stands comes from.
 
         Raises:
-            SchemaError: no TOML, or no schema comes of it.
+            SchemaError: no TOML, or no schema comes of it; or a source is named, and an entry that
+                the edit does not name is left as drafted.
         """
         entries = _entries_in(entry)
         if not entries:
@@ -316,7 +318,14 @@ class Review:
         changed = self._with([path], {**entries, **gone})
         if not source.strip():
             return changed
-        return replace(changed.accept(path, source=source), decisions=changed.decisions)
+        left = left_as_drafted(changed.part(path))
+        if unnamed := [one for one in left if one not in entries]:
+            raise SchemaError(
+                f"{self.name(path)}: {', '.join(unnamed)} also came from the rows; name all of it "
+                "in this edit, or first confirm with a source what stays."
+            )
+        decided = changed.confirm(path, source) if left else changed.accept(path, source=source)
+        return replace(decided, decisions=changed.decisions)
 
     def rewritten(self, path: Path_, block: str) -> Review:
         """A table of the file written anew, with its heading; its marks stay whatever is written.
