@@ -17,8 +17,10 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -135,9 +137,9 @@ def _text(value: object) -> str:
 
 
 CHANGED = {
-    "height": ("lower = 0", "upper = 230", "bins = 23", 'source = "judgement"'),
-    "weight": ("lower = 0", "upper = 250", "bins = 25", 'source = "judgement"'),
-    "hours_per_week": ('missing = [""]', 'source = "questionnaire: asked of those who work"'),
+    "height": "lower = 0, upper = 230, bins = 23, decimals = 1; judgement",
+    "weight": "lower = 0, upper = 250, bins = 25, decimals = 1; judgement",
+    "hours_per_week": 'missing = [""]; questionnaire: asked of those who work',
 }
 """What is declared from common sense, where no convention and no codebook says it."""
 
@@ -154,13 +156,13 @@ def answers(schema: Schema, accepted: Collection[str]) -> list[str]:
         if name in accepted:
             continue
         if name in CHANGED and not (column.source and column.left_as_drafted):
-            said += ["e", *CHANGED[name], "", "a"]
+            said.append(f"e {CHANGED[name]}")
             continue
         scale = re.match("view_|trust_", name)
         source = "questionnaire, scales" if scale else f"questionnaire, question {number}"
         said.append("=" if source == last else f"c {source}")
         last = source
-    return said
+    return [*said, "yes"]  # where a source is said to have many bounds as the rows have them
 
 
 def run(*arguments: object, typed: str = "") -> str:
@@ -169,29 +171,34 @@ def run(*arguments: object, typed: str = "") -> str:
     return subprocess.run(command, input=typed, capture_output=True, text=True, check=True).stdout
 
 
+def review(
+    place: Path, rows: Path, say: Callable[[Schema, Collection[str]], list[str]]
+) -> tuple[str, str]:
+    """Accept what public sources say, then answer for the others; decisions, and what is left."""
+    options, made, left = ("--data", rows, "--accept-sourced"), 0, ""
+    drafted = Schema.load(place)
+    for answered in (False, True):
+        accepted = {name for name, one in Schema.load(place).declared.items() if one.reviewed}
+        said = say(drafted, accepted) if answered else ["q"]
+        told = run("schema", "review", place, *options, typed="".join(f"{one}\n" for one in said))
+        decided = re.search(r"^(\d+) decisions?, (\d+) left as drafted", told, re.MULTILINE)
+        assert decided is not None, told
+        made, left = made + int(decided[1]), decided[2]
+    return str(made), left
+
+
 def walk(folder: Path, name: str, *options: object) -> tuple[str, ...]:
     """Draft, review and release; what the page shows of it."""
     place = folder / f"{name}.toml"
     run("schema", "draft", folder / "survey.csv", "-o", place, *options)
     text = place.read_text(encoding="utf-8")
     schema = Schema.load(place)
-    found = us.check(folder / "survey.csv", schema).findings
-    misfits = {finding.column for finding in found}
-    accepted = {
-        name
-        for name, column in schema.declared.items()
-        if column.source and not column.left_as_drafted and name not in misfits
-    }
-    typed = "".join(f"{line}\n" for line in answers(schema, accepted))
-    options = ("--accept-sourced", "--data", folder / "survey.csv")
-    told = run("schema", "review", place, *options, typed=typed)
-    decided = re.search(r"^(\d+) decisions?, (\d+) left as drafted", told, re.MULTILINE)
-    assert decided is not None, told
+    decisions, left = review(place, folder / "survey.csv", answers)
     run("schema", "check", folder / "survey.csv", place)
     release = us.synthesize(folder / "survey.csv", place, epsilon=1, method="independent")
     long = written_out(schema)
     lines = len(text.splitlines())
-    return name, f"{lines:,}", f"{long:,}", decided[1], decided[2], release.guarantee.kind
+    return name, f"{lines:,}", f"{long:,}", decisions, left, release.guarantee.kind
 
 
 def written_out(schema: Schema) -> int:
@@ -203,8 +210,96 @@ def written_out(schema: Schema) -> int:
     return len(tomli_w.dumps(content).splitlines())
 
 
+def stays() -> pl.DataFrame:
+    """Hospital stays: dates, codes, scales with absences, and numbers that people round."""
+    rng = np.random.default_rng(20)
+    n, first = 3_000, date(2023, 1, 1).toordinal()
+    admitted, days = first + rng.integers(0, 365, n), np.minimum(rng.exponential(5, n), 60)
+    emergency, pulse = rng.random(n) < 0.4, rng.integers(45, 150, n)
+
+    def dated(ordinals: Iterable[int]) -> list[date]:
+        return [date.fromordinal(int(one)) for one in ordinals]
+
+    def partly(values: Iterable[object], there: Iterable[bool]) -> list[object]:
+        return [one if here else None for one, here in zip(values, there, strict=True)]
+
+    return pl.DataFrame(
+        {
+            "case_no": [f"H-{k:05d}" for k in rng.permutation(n)],
+            "admitted": dated(admitted),
+            "discharged": dated(admitted + days.astype(int)),
+            "days": days.astype(int),
+            "ward": rng.choice(["children", "eye", "geriatrics", "internal", "surgery"], n),
+            "diagnosis": rng.choice(["A10", "A20", "B05", "B30", "C11", "D40", "E02", "Z99"], n),
+            "sex": rng.choice(["f", "m", "d"], n, p=[0.5, 0.49, 0.01]),
+            "age": rng.integers(0, 99, n),
+            "insurance": rng.choice([1, 2, 3, 9], n, p=[0.8, 0.12, 0.05, 0.03]),
+            "emergency": np.where(emergency, "yes", "no"),
+            "triage": partly(rng.integers(1, 6, n).tolist(), emergency),
+            "weight_kg": partly(rng.normal(74, 12, n).round(1).tolist(), rng.random(n) > 0.08),
+            "pulse": np.where(rng.random(n) < 0.6, pulse // 10 * 10, pulse),
+            "pain": np.where(rng.random(n) < 0.1, -1, rng.integers(0, 11, n)),
+            "copay": np.where(rng.random(n) < 0.6, 0, rng.uniform(5, 300, n).round(2)),
+            "cost": rng.lognormal(8, 0.7, n).round(2),
+            "operations": np.minimum(rng.poisson(0.8, n), 7),
+            "smoker": rng.choice(["never", "former", "current", "unknown"], n),
+            "satisfied": partly(
+                rng.choice(["very", "rather", "hardly", "not"], n).tolist(), rng.random(n) < 0.6
+            ),
+            "readmitted": rng.integers(0, 2, n),
+        }
+    )
+
+
+STAYS = {
+    "discharged": "e lower = 2023-01-01, upper = 2024-12-31; hospital form",
+    "days": "e lower = 0, upper = 730, bins = [0, 1, 2, 3, 5, 7, 10, 14, 30, 60, 730]; judgement",
+    "ward": "c list of wards",
+    "diagnosis": "c list of diagnoses",
+    "sex": 'e levels = ["f", "m", "d"]; hospital form',
+    "weight_kg": 'e lower = 0, upper = 300, decimals = 1, missing = [""]; hospital form',
+    "pulse": "e lower = 20, upper = 250; hospital form",
+    "pain": "e lower = 0, upper = 10, bins = 11, missing = [-1]; hospital form",
+    "copay": "c law on copayments",
+    "operations": "e lower = 0, upper = 20, bins = 21; judgement",
+    "satisfied": 'e kind = "ordinal", levels = ["not", "hardly", "rather", "very"], '
+    'missing = [""]; hospital form',
+}
+"""What is said of a column; the form confirms the others as they stand."""
+
+
+def answers_on_stays(schema: Schema, accepted: Collection[str]) -> list[str]:
+    """What a person with the form of the hospital at hand answers; see `answers`."""
+    return [STAYS.get(name, "c hospital form") for name in schema.declared if name not in accepted]
+
+
+BUDGET = ("--epsilon", 1, "--delta", "1e-6", "--analysis", "mean cost ~ ward")
+BESIDE = 4
+"""Decisions beside the review: ε, δ, the question that matters most, and the number of sets."""
+
+
+def whole_way(folder: Path) -> tuple[str, ...]:
+    """Every command of the page, on the stays; columns, decisions, and seconds of the machine."""
+    rows, place, out = folder / "stays.csv", folder / "stays.toml", folder / "stays"
+    table = stays()
+    table.write_csv(rows)
+    began = time.perf_counter()
+    run("schema", "draft", rows, "-o", place)
+    decisions, left = review(place, rows, answers_on_stays)
+    run("schema", "check", rows, place)
+    run("plan", "--schema", place, *BUDGET, "--assume-rows", table.height)
+    run("synthesize", rows, "--schema", place, *BUDGET, "--sets", 2, "--out", out)
+    run("show", out)
+    run("analyze", out, "mean", "cost ~ ward")
+    subprocess.run(
+        [sys.executable, "-m", "understudy_verify", out], capture_output=True, check=True
+    )
+    seconds = time.perf_counter() - began
+    return str(table.width), str(int(decisions) + BESIDE), left, f"{seconds:.0f}"
+
+
 def main() -> None:
-    """Both walks, side by side."""
+    """The walks, side by side."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path)
     arguments = parser.parse_args()
@@ -218,6 +313,9 @@ def main() -> None:
         page.add_row(*walk(folder, "rows"))
         page.add_row(*walk(folder, "codebook", "--codebook", folder / "dictionary.csv"))
         Console().print(f"{rows.width} columns, {rows.height:,} rows", page)
+        page = Table("columns", "decisions to a release", "left as drafted", "machine's seconds")
+        page.add_row(*whole_way(folder))
+        Console().print(page)
 
 
 if __name__ == "__main__":
