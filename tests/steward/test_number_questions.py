@@ -25,6 +25,8 @@ CASES = {
     "normal ones": (RNG.normal(50, 10, N).round(3), None),
     "lognormal ones": (RNG.lognormal(10, 1, N).round(2), None),
     "few values": (RNG.integers(0, 20, N), None),
+    "a code below a scale": (np.where(RNG.random(N) < 0.1, -1, RNG.integers(0, 11, N)), "below 0"),
+    "a scale with both signs": (RNG.integers(-5, 6, N), None),
 }
 
 

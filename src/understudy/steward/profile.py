@@ -515,6 +515,7 @@ _MANY = 0.05  # of the rows
 _STEPS = (5, 10, 50, 100, 500, 1000)
 _OFTEN = 1.5  # times as often as if people did not round so
 _FEW_DIFFERENT = 30  # values, of which each has a place of its own anyway
+_FEW_NEGATIVE = 2  # different values below 0, which are rather codes beside twice as many others
 _FAR = 10.0  # times as far from the middle as nearly all are
 _NEARLY_ALL_WHOLE = 0.99
 
@@ -531,12 +532,15 @@ def questions(column: Column, profile: Profile, profiler: Profiler) -> Iterator[
     """
     if not isinstance(column, Integer | Continuous) or column.derived or profile.shape != "number":
         return
-    if profile.n_different <= _FEW_DIFFERENT:
-        return
     counts = profiler.counts(profile).sort("value")
     values = counts["value"].to_numpy().astype(np.float64)
     rows = counts["rows"].to_numpy().astype(np.float64)
     declared = {float(one) for one in column.spikes}
+    negative = values[(values < 0) & ~np.isin(values, list(declared))]
+    if 0 < len(negative) <= _FEW_NEGATIVE < len(values) // 2:
+        yield "hardly any different numbers are below 0: are they codes that belong to `missing`"
+    if profile.n_different <= _FEW_DIFFERENT:
+        return
     share = rows / rows.sum()
     if share[np.isin(values, list(declared))].sum() > 0:  # a convention may declare what no row has
         yield "many rows share values in `spikes`: is one a code that belongs to `missing`"
