@@ -244,6 +244,14 @@ def test_the_demo_leaves_a_foreign_folder_alone(run, tmp_path, name):
     assert tree(tmp_path) == ["demo-release", f"demo-release/{name}"]
 
 
+def test_the_demo_leaves_a_link_to_its_release_alone(run, tmp_path):
+    assert run("demo", "--quiet").code == 0
+    (tmp_path / "demo-release").rename(tmp_path / "kept")
+    (tmp_path / "demo-release").symlink_to(tmp_path / "kept", target_is_directory=True)
+    require_one_sentence(run("demo"), "demo-release", "already exists")
+    assert (tmp_path / "kept" / "manifest.json").exists()
+
+
 # --- mistakes ---------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from made_members import RULES, SCHEMA, tables
 from schemas import CITY
 from understudy.checkpoint import journal as journals
 from understudy.cli.app import app
-from understudy.errors import DataError
+from understudy.errors import DataError, InferenceError
 
 SMALL = (SCHEMA + RULES).replace("rows_per_unit = 3", "rows_per_unit = 2")
 BUDGET = ("--epsilon", "3", "--delta", "1e-6", "--method", "mst")
@@ -95,6 +95,12 @@ def test_a_plan_says_what_the_unit_costs(place, capsys):
     # Nine columns with two slots, six with one.
     assert "rows_per_unit = 2 makes 9 columns of what was declared; one slot fewer would" in shown
     assert "about 18 % less noise" in shown
+
+
+def test_a_declared_question_about_members_is_refused_with_what_answers_it():
+    schema = us.Schema.loads(SCHEMA + RULES)
+    with pytest.raises(InferenceError, match="'median age' is about rows of 'person', .* without"):
+        us.plan(schema, epsilon=1, analyses=["median age"])
 
 
 @pytest.mark.parametrize("command", ["synthesize", "check", "evaluate"])

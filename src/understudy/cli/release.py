@@ -265,9 +265,11 @@ def demo(
 
 
 def _is_released(schema: Schema, folder: Path) -> bool:
-    """Return whether a folder is a release with a schema, and holds nothing else."""
+    """Return whether a folder is a release with a schema, holds nothing else, and is no link."""
     from understudy.release.folder import open_checked
 
+    if folder.is_symlink():
+        return False
     try:
         open_checked(folder)
         return (folder / "schema.toml").read_text(encoding="utf-8") == schema.dumps()

@@ -28,6 +28,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -76,7 +77,17 @@ class DeclaredAnalysis:
         """
         from understudy.inference import question  # loads the library of formulas
 
-        return question.parse(self.kind, self.formula, schema)
+        try:
+            return question.parse(self.kind, self.formula, schema)
+        except InferenceError:
+            form = schema.members
+            if form is None or not {*re.findall(r"\w+", self.formula)} & {*form.columns}:
+                raise
+            raise InferenceError(
+                f"{str(self)!r} is about rows of {form.table!r}, and declared analyses are about "
+                f"rows of {form.of!r}; leave it out, since a release answers questions about its "
+                "members without a declaration."
+            ) from None
 
 
 @dataclass(frozen=True)
