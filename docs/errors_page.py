@@ -110,9 +110,13 @@ def messages(root: Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for file in sorted((root / "src/understudy").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and (name := ast.unparse(node.func)) in REMEDIES:
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            if node.func.id in REMEDIES:  # `ast.unparse` of every call would take seconds
                 texts = (written(argument) for argument in node.args)
-                found[name] += [text for text in texts if len(text.replace("…", "").split()) > 2]
+                found[node.func.id] += [
+                    text for text in texts if len(text.replace("…", "").split()) > 2
+                ]
     return found
 
 
