@@ -81,7 +81,8 @@ class DeclaredAnalysis:
             return question.parse(self.kind, self.formula, schema)
         except InferenceError:
             form = schema.members
-            if form is None or not {*re.findall(r"\w+", self.formula)} & {*form.columns}:
+            named = {*re.findall(r"\w+", self.formula)} - {*schema.names}
+            if form is None or not named & {*form.columns}:
                 raise
             raise InferenceError(
                 f"{str(self)!r} is about rows of {form.table!r}, and declared analyses are about "

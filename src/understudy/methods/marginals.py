@@ -262,9 +262,8 @@ class Marginals(AdaptiveMethod):
         if self.one_way_share is not None or not left:
             return Fraction(0)
         sizes = dict(zip(gate.schema.names, np.minimum(gate.schema.sizes, LEAST_BINS), strict=True))
-        pairs = [{*pair} for pair in combinations(sizes, 2)]
-        wanted = [pair for pair in pairs if not self.target or self.target in pair]
-        usual = float(np.mean([math.prod(sizes[name] for name in pair) for pair in wanted]))
+        pairs = [pair for pair in combinations(sizes, 2) if not self.target or self.target in pair]
+        usual = float(np.mean([sizes[one] * sizes[other] for one, other in pairs]))
         used = min(self._room(gate, left) / usual, 1.0)
         return left * (1 - Fraction(round(1000 * used), 1000)) if used >= FEWEST_CELLS else left
 
