@@ -135,9 +135,11 @@ def describe_plan(plan: Plan) -> None:
 
 
 SPREADS = (
-    "Widths are for numbers spread evenly between their bounds. Beside them is what they may be: "
-    "numbers are nine in ten within what the schema calls typical; where it says nothing, they are "
-    "even, or all, or only the outcome, or all but it, in the lowest tenth of their range. "
+    "Widths are for numbers of which nine in ten lie within what the schema calls typical. Where "
+    "it says nothing, they are spread evenly between their bounds. Beside them is what widths may "
+    "be. Numbers of which nothing is typical are even, or all, or only the outcome, or all but it, "
+    "in the lowest tenth of their range. For quantiles by group they may be as many in each bin, "
+    "or skewed within what is typical. "
     "Refused: the largest chance that noise hides what the analysis rests on."
 )
 
@@ -170,8 +172,10 @@ def _expected_table(plan: Plan) -> Table:
 
 def _ends(least: float, largest: float) -> str:
     """Between which half-widths an interval may be."""
-    more = f"to {largest:,.3g}" if math.isfinite(largest) else "or more"
-    return f"± {least:,.3g}" if least == largest else f"± {least:,.3g} {more}"
+    low, high = f"± {least:,.3g}", f"{largest:,.3g}"
+    if not math.isfinite(largest):
+        return f"{low} or more"
+    return low if low == f"± {high}" else f"{low} to {high}"
 
 
 def _percent(chance: float) -> str:

@@ -329,8 +329,9 @@ def expected_halves(
     """Half-widths that are expected of quantiles by group, counted in a table of their columns.
 
     They reach from the numbers between which their share of the group is unsure to the ends of
-    bins. Of K cells of a group, those below a share p have (1 − p)² of the noise's variance and
-    those above p²: K·p·(1 − p) where the cells are even.
+    bins; a number on an edge lies in the bin that begins there. Of K cells of a group, those below
+    a share p have (1 − p)² of the noise's variance and those above p²: K·p·(1 − p) where the cells
+    are even.
 
     Args:
         estimand: a quantile.
@@ -359,7 +360,8 @@ def expected_halves(
         )
         if isinstance(column, NUMERIC) and len(values):
             edges = np.array([*bin_starts(column), column.bounds[1]])
-            both = np.array([edges[edges <= both[0]].max(), edges[edges >= both[1]].min()])
+            first, last = np.searchsorted(edges[1:-1], both, side="right")
+            both = np.array([edges[first], edges[last + 1]])
         half, alone = float(both[1] - both[0]) / 2, float(sampling[1] - sampling[0]) / 2
         found.append((name, float(np.sqrt(np.maximum(half**2 - alone**2, 0))), alone))
     return found

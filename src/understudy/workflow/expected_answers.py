@@ -2,12 +2,17 @@
 
 Both parts of an error follow from the second moments of the population, which nobody knows before:
 so they are computed for stated records, those of an earlier release or records drawn evenly over
-the schema, for a stated number of records. The noise is that of the plan. No data are read.
+the schema, numbers where they are typical. The noise is that of the plan. No data are read.
 
 Numbers are seldom spread evenly between their bounds, and what rests on them is then less exact, or
 lost in the noise. So the same is computed for other numbers too (`expected_ranges`). Where a schema
 says what is typical, 90 in 100 numbers lie there. Where it does not, numbers are taken to be even,
 and to lie in the lowest tenth of their range: all of them, the outcome alone, and all but it.
+
+Quantiles by group are counted in bins, and their intervals cover whole bins: how long they are
+depends on which bins numbers lie in. Where somebody declared bins of uneven lengths, these may
+follow the numbers, with as many in each, or not. So numbers are taken to be even over the range,
+and over the bins. Those that lie within what is typical may also be skewed there.
 """
 
 from __future__ import annotations
@@ -19,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtr
+from scipy.special import gammaincinv, ndtr
 
-from understudy._arrays import Z_95
+from understudy._arrays import Z_95, Floats
 from understudy.errors import InferenceError
 from understudy.features.grids import LineCells, find_limits, line_bins
 from understudy.inference.declared import DeclaredAnalysis, Expected, columns_of
@@ -48,7 +53,7 @@ from understudy.inference.weighted import (
 from understudy.mechanisms.second_moments import SecondMoments, TermMoments, WeightedMoments
 from understudy.mechanisms.tables import NoisyTables
 from understudy.release.decoding import decode
-from understudy.schema import NUMERIC, Continuous, Integer, Schema
+from understudy.schema import NUMERIC, Column, Continuous, Integer, Schema
 
 if TYPE_CHECKING:
     from understudy.inference.question import Estimand
@@ -62,6 +67,7 @@ _ROWS_PER_STATE = 50  # so that each state is drawn
 _SLIGHT = 1e-3  # noise to first order
 _UNKNOWN = 10  # part of the range in which skewed numbers lie where none is typical
 _TAIL = 0.05
+_GAMMA = 2.0  # shape of a skewed distribution
 
 
 def expected_answers(
@@ -83,12 +89,15 @@ def expected_answers(
         steps: what buys second moments, with the standard deviation of the noise in each number.
         pure: whether the budget has no δ.
         n_rows: how many records to assume, at most 200,000.
-        like: records to assume; drawn evenly over the schema if None.
+        like: records to assume; drawn evenly over the schema if None, numbers where it says what
+            is typical.
         rows_stddev: of the noise in the number of records, where it is not among the sums.
         lines: column → standard deviation of the noise in the cells of its number line, where that
             decides on limits.
     """
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
+    if like is None:
+        rows = with_skewed_numbers(rows, schema, ())
     sources = _sources(analyses, schema, _limited(steps, schema, rows, lines), rows, pure=pure)
     found: list[Expected] = []
     tables = _tables(steps)
@@ -378,8 +387,12 @@ def expected_ranges(
     even = _rows(schema, min(n_rows, _MOST_ROWS), None)
     about = float(even.height), rows_stddev
     found: list[ExpectedRange] = []
+    tables = _tables(steps)
     for analysis in analyses:
-        if analysis.estimand(schema).columns in _tables(steps):
+        estimand = analysis.estimand(schema)
+        if estimand.columns in tables:
+            if estimand.kind == "quantile":
+                found += _expect_quantiles(analysis, tables[estimand.columns], schema, even)
             continue  # cells are counted, wherever numbers lie
         each, chance, lost = dict[str, list[float]](), 0.0, False
         for skewed in _ways(analysis, schema):
@@ -394,6 +407,24 @@ def expected_ranges(
             largest = math.inf if lost and name else max(known)
             found.append(ExpectedRange(str(analysis), name, min(known), largest, chance))
     return tuple(found)
+
+
+def _expect_quantiles(
+    analysis: DeclaredAnalysis, stddev: float, schema: Schema, even: pl.DataFrame
+) -> list[ExpectedRange]:
+    """Half-widths of quantiles by group over several ways in which numbers lie in bins."""
+    ways = (
+        with_skewed_numbers(even, schema, ()),
+        with_skewed_numbers(even, schema, columns_of([analysis], schema)),
+        with_skewed_numbers(even, schema, (), long_tailed=True),
+        _rows(schema, even.height, None, over_bins=True),
+    )
+    answers = [_expect_cells(analysis, stddev, schema, rows) for rows in ways]
+    found = []
+    for each in zip(*answers, strict=True):  # NaN for a group without records
+        known = [one.half_width for one in each if math.isfinite(one.half_width)] or [math.nan]
+        found.append(ExpectedRange(str(analysis), each[0].name, min(known), max(known), 0.0))
+    return found
 
 
 def _ways(analysis: DeclaredAnalysis, schema: Schema) -> list[frozenset[str]]:
@@ -430,7 +461,7 @@ def _half_widths(analysis: DeclaredAnalysis, assumed: Assumed) -> tuple[dict[str
 
 
 def with_skewed_numbers(
-    rows: pl.DataFrame, schema: Schema, skewed: Collection[str]
+    rows: pl.DataFrame, schema: Schema, skewed: Collection[str], *, long_tailed: bool = False
 ) -> pl.DataFrame:
     """Records with numbers as they are typical, or skewed; dates and codes stay as they are.
 
@@ -443,6 +474,7 @@ def with_skewed_numbers(
         schema: public.
         skewed: columns whose numbers lie in the lowest tenth of their range; others of which the
             schema does not say what is typical stay even.
+        long_tailed: whether numbers follow a gamma distribution of shape 2 instead.
     """
     rng = np.random.default_rng(1)
     changed = {}
@@ -455,6 +487,9 @@ def with_skewed_numbers(
         first, last = column.typical or (low, low + (high - low) / _UNKNOWN)
         part, place = rng.random((2, rows.height))
         values = first + (last - first) * place
+        if long_tailed:
+            values = first + (last - first) * _long_tailed(rng, rows.height)
+            part = np.full(rows.height, 0.5)
         beyond = (last - first) / 3 * rng.exponential(size=rows.height)
         values = np.where(part < _TAIL, first - beyond / 2, values)
         values = np.where(part > 1 - _TAIL, last + beyond, values)
@@ -467,6 +502,12 @@ def with_skewed_numbers(
         drawn = pl.Series(name, np.clip(values, low, high)).cast(own.dtype)
         changed[name] = drawn.zip_with(has_number, own)
     return rows.with_columns(**changed)
+
+
+def _long_tailed(rng: np.random.Generator, n: int) -> Floats:
+    """Numbers of which 5 in 100 lie below 0 and above 1 each, as of a gamma distribution."""
+    low, high = gammaincinv(_GAMMA, [_TAIL, 1 - _TAIL])
+    return np.asarray((rng.gamma(_GAMMA, size=n) - low) / (high - low))
 
 
 def _expect_answer(analysis: DeclaredAnalysis, assumed: Assumed) -> list[Expected]:
@@ -489,9 +530,37 @@ def _expect_answer(analysis: DeclaredAnalysis, assumed: Assumed) -> list[Expecte
     ]
 
 
-def _rows(schema: Schema, n: int, like: pl.DataFrame | None) -> pl.DataFrame:
-    """Records drawn evenly over what the schema allows, or from others; always the same."""
+def _rows(
+    schema: Schema, n: int, like: pl.DataFrame | None, *, over_bins: bool = False
+) -> pl.DataFrame:
+    """Records drawn evenly over what the schema allows, or from others; always the same.
+
+    Numbers are even over the range, or over the bins in which they are typical.
+    """
     rng = np.random.default_rng(0)
     if like is not None:
         return like[list(schema.names)][rng.integers(0, like.height, n)]
-    return decode(schema.domain.draw(n, rng.random), schema, rng)
+    weights = [_weights(one, over_bins=over_bins) for one in schema.columns.values()]
+    return decode(schema.domain.draw(n, rng.random, weights), schema, rng)
+
+
+def _weights(column: Column, *, over_bins: bool) -> Floats:
+    """How likely each state is over the mean bin, shape (size,).
+
+    A bin counts by its length, or by the part of it that is typical; other states count as one.
+    """
+    weights = np.ones(column.size)
+    if not isinstance(column, NUMERIC):
+        return weights
+    step = 0.0 if isinstance(column, Continuous) else 1.0
+    bins = np.flatnonzero([not one.spike for one in column.intervals])
+    low, high = np.array([(column.intervals[k].low, column.intervals[k].high) for k in bins]).T
+    with np.errstate(over="ignore", invalid="ignore"):
+        own = high - low + step
+        if over_bins:
+            first, last = getattr(column, "typical", None) or column.bounds
+            own = np.clip(np.minimum(high, last) - np.maximum(low, first) + step, 0, None) / own
+        own = own / own.mean()
+    if np.isfinite(own).all():
+        weights[bins] = own
+    return weights
