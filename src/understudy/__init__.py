@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
     from understudy.workflow.regress import regress
     from understudy.workflow.sample import sample
-    from understudy.workflow.synthesize import list_methods, methods, synthesize
+    from understudy.workflow.synthesize import list_methods, methods, reserve, synthesize
     from understudy.workflow.synthesizer import Synthesizer
     from understudy.workflow.verdict import plan_verdict, verdict
 
@@ -79,6 +79,7 @@ __all__ = [
     "read_noisy_measurements",
     "read_places",
     "regress",
+    "reserve",
     "results_page",
     "risk",
     "sample",
@@ -120,6 +121,7 @@ _HOMES = {
     "read_noisy_measurements": "workflow.read_places",
     "read_places": "workflow.read_places",
     "regress": "workflow.regress",
+    "reserve": "workflow.synthesize",
     "results_page": "report.results_page",
     "risk": "evaluate.evaluate",
     "sample": "workflow.sample",

@@ -13,6 +13,7 @@ from schemas import column
 from understudy.errors import CheckpointError, DataError, LedgerError
 from understudy.ledger.account import Caps, Population
 from understudy.ledger.ledger import PopulationLedger, manifest_digest, past_release
+from understudy.workflow.governance import Spending
 
 COLUMNS = column("job", "categorical", levels=["a", "b", "c"], source="law") + column(
     "age", "integer", lower=0, upper=99, bins=5, source="law"
@@ -312,3 +313,99 @@ def test_evaluations_and_maps_are_entered_as_internal(people, ledger, asked, tmp
     number = next(row.number for row in ledger.history() if row.kind == "internal")
     ledger.publish(number)
     assert ledger.totals("adults").spent.pure == 2
+
+
+def test_what_is_approved_is_reserved_until_it_runs(people, ledger, asked):
+    how = {**asked, "epsilon": 2}
+    number = us.reserve(BOUND, **how)
+    assert us.reserve(BOUND, **how) == number  # asked for twice, as after a crash
+    assert ledger.totals("adults").reserved.pure == 2
+    with pytest.raises(LedgerError, match="is left"):  # nobody else can take it meanwhile
+        us.synthesize(people, BOUND, **how)
+    us.synthesize(people, BOUND, **how, reservation=number)
+    assert (kinds(ledger).count("reserve"), ledger.totals("adults").spent.pure) == (1, 2)
+    assert (ledger.totals("adults").open, ledger.verify()) == ((), [])
+    assert us.reserve(BOUND, **asked) != number
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"epsilon": 2}, "not of 'adults' and"),
+        ({"sets": 2}, "another request"),
+        ({"seed": 1}, "another request"),
+        ({"reservation": 99}, "no reservation of this number"),
+        ({"reservation": "1"}, "reservation"),
+    ],
+)
+def test_a_reservation_is_for_its_own_request_alone(people, ledger, asked, changed, words):
+    number = us.reserve(BOUND, **asked)
+    before = ledger.history()
+    with pytest.raises(us.UnderstudyError, match=words):
+        us.synthesize(people, BOUND, **{**asked, "reservation": number, **changed})
+    assert ledger.history() == before
+    us.synthesize(people, BOUND, **asked, reservation=number)
+
+
+def before_the_first_charge(monkeypatch, act):
+    """Have something happen when a run has its reservation, and has charged nothing."""
+    note, acts = Spending.note, iter([act])
+
+    def noting(self, entry):
+        next(acts, lambda: None)()
+        note(self, entry)
+
+    monkeypatch.setattr(Spending, "note", noting)
+
+
+def test_a_reservation_is_spent_once(people, ledger, asked, monkeypatch):
+    one, two = (
+        {**asked, "reservation": us.reserve(BOUND, **asked, seed=k), "seed": k} for k in (1, 2)
+    )
+    charge = ledger.reservation(one["reservation"]).charge
+    before_the_first_charge(monkeypatch, lambda: charge(F(1, 20)))
+    with pytest.raises(LedgerError, match="by another run meanwhile"):
+        us.synthesize(people, BOUND, **one)
+    assert one["reservation"] in ledger.totals("adults").open  # the other goes on
+    asked = two
+    before_the_first_charge(monkeypatch, lambda: us.synthesize(people, BOUND, **asked))
+    with pytest.raises(LedgerError, match="committed"):
+        us.synthesize(people, BOUND, **asked)
+    assert kinds(ledger)[-1] == "commit"
+    assert ledger.totals("adults").spent.pure == 1
+    ledger.reservation(one["reservation"]).void()
+    for over, state in ((one, "void"), (two, "committed")):
+        with pytest.raises(LedgerError, match=state):
+            us.synthesize(people, BOUND, **over)
+
+
+def _end():
+    raise Power
+
+
+def test_an_approved_run_that_spends_nothing_keeps_its_reservation(
+    people, ledger, asked, tmp_path, monkeypatch
+):
+    number = us.reserve(BOUND, **asked)
+    with pytest.raises(DataError, match="age"):
+        us.synthesize(people[["job"]], BOUND, **asked, reservation=number)
+    before_the_first_charge(monkeypatch, _end)
+    with pytest.raises(Power):
+        us.synthesize(people, BOUND, **asked, reservation=number)
+    assert ledger.totals("adults").open == (number,)
+    asked |= {"reservation": number, "checkpoint": tmp_path / "checkpoint"}
+    with pytest.raises(Power):
+        us.synthesize(people, BOUND, **asked, progress=lambda *_: kinds(ledger)[1:] and _end())
+    assert ledger.totals("adults").open == (number,)
+    with pytest.raises(CheckpointError, match=f"goes on with reservation {number}"):
+        us.synthesize(people, BOUND, **{**asked, "reservation": number + 1})
+    us.synthesize(people, BOUND, **asked)
+    assert ledger.totals("adults").spent.pure == 1
+
+
+def test_nothing_is_reserved_without_a_ledger_or_beyond_its_cap(ledger, asked):
+    with pytest.raises(LedgerError, match="No ledger governs"):
+        us.reserve(FREE, epsilon=1)
+    with pytest.raises(LedgerError, match="is left"):
+        us.reserve(BOUND, **{**asked, "epsilon": 4})
+    assert kinds(ledger) == []

@@ -21,11 +21,13 @@ import understudy as us
 from understudy.cli import console, kept_runs, render, render_release
 from understudy.cli.app import (
     SQL,
+    By,
     Data,
     Delta,
     Engine,
     Epsilon,
     Json,
+    LedgerUrl,
     Members,
     MethodName,
     Quiet,
@@ -285,6 +287,15 @@ def plan(
     *,
     delta: Delta = "0",
     how: Callable[..., Any],
+    reserve: Annotated[
+        bool,
+        typer.Option(
+            "--reserve",
+            help="Reserve the cost in the ledger of the population, for synthesize --reservation.",
+        ),
+    ] = False,
+    ledger: LedgerUrl = None,
+    by: By = None,
     as_json: Json = False,
 ) -> None:
     """Show what a release would measure, cost and how exact it would be. Reads no data."""
@@ -292,11 +303,15 @@ def plan(
     from understudy.workflow.plan import plan as make_plan
 
     loaded = Schema.load(schema)
-    planned = make_plan(loaded, epsilon=epsilon, delta=delta, how=how(loaded))
+    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "how": how(loaded)}
+    planned = make_plan(loaded, **asked)
+    number = us.reserve(loaded, **asked, ledger=ledger, by=by) if reserve else None
     if as_json:
-        print_json(render.plan_json(planned))
-    else:
-        render.describe_plan(planned)
+        print_json(render.plan_json(planned) | ({} if number is None else {"reservation": number}))
+        return
+    render.describe_plan(planned)
+    if number is not None:
+        render.show_entry(number, f"a reservation, for synthesize --reservation {number}")
 
 
 @dataclass(frozen=True)
@@ -424,6 +439,10 @@ def synthesize(
     delta: Delta = "0",
     how: Callable[..., Any],
     run: dict[str, Any],
+    reservation: Annotated[
+        int | None,
+        typer.Option(help="Spend what plan --reserve has reserved under this number.", min=1),
+    ] = None,
     allow_nonprivate: _AllowNonprivate = False,
     engine: Engine = Rows.HERE,
     trusted_cluster: Trusted = False,
@@ -447,6 +466,7 @@ def synthesize(
         formats,
         lambda options: us.synthesize(rows, loaded, **asked, run=options),
         **run,
+        reservation=reservation,
         allow_nonprivate=allow_nonprivate,
         trusted_cluster=trusted_cluster,
         confide=None if silent else diagnostics.append,

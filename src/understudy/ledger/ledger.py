@@ -148,7 +148,9 @@ class PopulationLedger:
         with self._reading() as book:
             book.account(book.population(name)).require(entry_cost(cost))
 
-    def reserve(self, name: str, cost: Cost, what: str, request: str, by: str = "") -> Reservation:
+    def reserve(
+        self, name: str, cost: Cost, what: str, request: str, by: str = "", *, once: bool = False
+    ) -> Reservation:
         """Reserve what a run may spend, before it spends anything.
 
         Args:
@@ -157,12 +159,19 @@ class PopulationLedger:
             what: "release", "regression", "question" or "verdict".
             request: digest of what is asked for, of public facts alone.
             by: who asks; told, never guessed.
+            once: whether an open reservation of the same request, by the same person, is given back
+                if no run has charged it. So one who does not know whether a request came through
+                makes it again.
 
         Raises:
             LedgerError: it does not fit below a cap, and says which, what is left and what was
                 asked; or the ledger cannot be written.
         """
         with self._writing() as book:
+            for entry in book.entries(Reserved, name) if once else ():
+                asked = (entry.cost, entry.what, entry.request, entry.by)
+                if asked == (cost, what, request, by) and book.last_about(entry.number) is None:
+                    return Reservation(self._database, self.id, entry)
             return self._reserve(book, name, cost, what=what, request=request, by=by)
 
     def _reserve(

@@ -122,10 +122,12 @@ class Outlay:
     Attributes:
         cost: all that it may cost.
         account: None where no ledger governs the rows.
+        reserved: number of the reservation that was made for the run beforehand; None for none.
     """
 
     cost: Cost
     account: Account | None
+    reserved: int | None = None
 
     @property
     def identity(self) -> dict[str, str]:
@@ -157,6 +159,7 @@ def outlay_of(
     *,
     spend: Fraction | None = None,
     private: bool = True,
+    room: bool = True,
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Outlay:
     """Settle what a run may cost; refuse before rows are read what the population cannot bear.
@@ -164,10 +167,11 @@ def outlay_of(
     Args:
         schema: of the table.
         budget: whose unit the cost is in.
-        run: its ledger, who spends, the source of its noise, and its checkpoint: one that an
-            earlier run left has its reservation.
+        run: its ledger, who spends, the source of its noise, what was reserved for it, and its
+            checkpoint: one that an earlier run left has its reservation.
         spend: what it may cost; all of the budget if None.
         private: whether its method has a guarantee.
+        room: whether the caps must have room for it now.
         options: of the method.
 
     Raises:
@@ -177,6 +181,8 @@ def outlay_of(
     cost = Cost(budget.accounting, amount, schema.neighbours)
     account = account_of(schema, run.ledger, run.by)
     if account is None:
+        if run.reservation is not None:
+            raise LedgerError("A reservation stands in a ledger, and none governs this table.")
         return Outlay(cost, None)
     for holds, what in (
         (run.secure, "Noise from a seed can be taken off"),
@@ -185,9 +191,34 @@ def outlay_of(
     ):
         if not holds:
             raise LedgerError(f"{what}, so the ledger of {account.population!r} refuses it.")
-    if run.place is None or not is_checkpoint(run.place):
-        account.ledger.require(account.population, cost)
-    return Outlay(cost, account)
+    if room and (run.place is None or not is_checkpoint(run.place)):
+        if run.reservation is None:
+            account.ledger.require(account.population, cost)
+        else:
+            require_untouched(account.ledger.reservation(run.reservation), account.population, cost)
+    return Outlay(cost, account, run.reservation)
+
+
+def require_untouched(reservation: Reservation, population: str, cost: Cost) -> None:
+    """Refuse a reservation that is not of this cost, or that a run has begun to spend.
+
+    Args:
+        reservation: made beforehand.
+        population: that it must be of.
+        cost: that it must have.
+
+    Raises:
+        LedgerError: it is another one, or not as it was made.
+    """
+    if (reservation.population, reservation.cost) != (population, cost):
+        raise LedgerError(
+            f"Reservation {reservation.number} is of {reservation.population!r} and "
+            f"{reservation.cost.words}, not of {population!r} and {cost.words}; reserve anew."
+        )
+    standing = reservation.standing
+    if standing.state != "open" or standing.charges:
+        state = standing.state if standing.state != "open" else "being spent by another run"
+        raise LedgerError(f"Reservation {reservation.number} is {state}; reserve anew.")
 
 
 _OWN: Final = "reservation"
@@ -205,6 +236,7 @@ class Spending:
         cost: of the run so far.
         noted: charges so far.
         settled: whether nothing more can be charged.
+        charged: whether this run has charged anything.
         by: who spends.
     """
 
@@ -214,6 +246,7 @@ class Spending:
     cost: RunCost = field(default_factory=lambda: RunCost("pure", None))
     noted: int = 0
     settled: bool = False
+    charged: bool = False
     by: str = ""
 
     def note(self, entry: Entry) -> None:
@@ -235,6 +268,7 @@ class Spending:
         if self.noted > self.known.charges:
             journal = self.journal.digest if self.journal else ""
             self.reservation.charge(self.cost.total, journal, number=self.noted)
+            self.charged = True
             return
         if self.noted == self.known.charges:
             # Older versions noted the sum of prices.
@@ -261,7 +295,7 @@ class Spending:
                 "This form leaves statistics unpaid, which the ledger of a population refuses; "
                 f"nothing is given out, and what was charged counts. {' '.join(guarantee.leaks)}"
             )
-        self.reservation.commit(_digest(made), by=self.by)
+        self.reservation.commit(digest_of(made), by=self.by)
         self.settled = True
 
     @property
@@ -284,7 +318,9 @@ def spending(
     """Reserve what a run may cost, or go on with what an earlier run reserved.
 
     A run that ends in an error settles to what was charged, unless a checkpoint holds what came of
-    it: then the reservation stays open for the run that continues.
+    it: then the reservation stays open for the run that continues. One that was made beforehand
+    stays open as well, as long as this run has charged nothing: it was approved, and another run
+    may be spending it.
 
     Args:
         outlay: what it may cost, and the account that it is charged to.
@@ -294,8 +330,9 @@ def spending(
         left: what the ledger of the run allows before its first step; what it may cost if None.
 
     Raises:
-        LedgerError: a cap would be exceeded.
-        CheckpointError: the checkpoint lacks what the ledger has, or its reservation is voided.
+        LedgerError: a cap would be exceeded, or what is reserved is for another request.
+        CheckpointError: the checkpoint lacks what the ledger has, or its reservation is voided or
+            not the one that the run names.
     """
     account = outlay.account
     if account is None:
@@ -303,17 +340,21 @@ def spending(
         return
     reservation, known = _resume_reservation(account, journal) or (None, _NEW)
     if reservation is None:
-        reservation = account.ledger.reserve(
-            account.population, outlay.cost, what, request=_digest(request), by=account.by
-        )
+        reservation = _take_reservation(outlay, account, what, digest_of(request))
         if journal is not None:
             journal.note(**{_OWN: reservation.number})
+    elif outlay.reserved not in (None, reservation.number):
+        raise CheckpointError(
+            f"This checkpoint goes on with reservation {reservation.number}; name that one, or "
+            "none."
+        )
     cost = RunCost(outlay.cost.accounting, outlay.cost.amount if left is None else left)
     kept = Spending(reservation, journal, known, cost, by=account.by)
     try:
         yield kept
     except BaseException as error:
-        if not kept.settled and not (journal and journal.begun):
+        own = outlay.reserved is None or kept.charged
+        if own and not kept.settled and not (journal and journal.begun):
             _void(reservation, account.by, error)
         raise
 
@@ -324,6 +365,22 @@ def _void(reservation: Reservation, by: str, error: BaseException) -> None:
         reservation.void(by=by)
     except LedgerError:
         error.add_note(f"Reservation {reservation.number} could not be closed and counts whole.")
+
+
+def _take_reservation(outlay: Outlay, account: Account, what: str, request: str) -> Reservation:
+    """Take the reservation that was made for this very request beforehand, or make one."""
+    if outlay.reserved is None:
+        return account.ledger.reserve(
+            account.population, outlay.cost, what, request=request, by=account.by
+        )
+    reservation = account.ledger.reservation(outlay.reserved)
+    require_untouched(reservation, account.population, outlay.cost)
+    if (reservation.what, reservation.request) != (what, request):
+        raise LedgerError(
+            f"Reservation {reservation.number} is for another request than this: schema, "
+            "questions, plan, seed or version have changed since; reserve anew."
+        )
+    return reservation
 
 
 def _resume_reservation(
@@ -354,7 +411,12 @@ def _rolled_back() -> CheckpointError:
     )
 
 
-def _digest(request: Mapping[str, Any]) -> str:
+def digest_of(request: Mapping[str, Any]) -> str:
+    """Return what a ledger knows a request by.
+
+    Args:
+        request: what is asked for, as plain public data.
+    """
     text = json.dumps(request, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 

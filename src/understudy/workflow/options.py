@@ -133,6 +133,8 @@ class RunOptions:
         ledger: URL or path of the ledger that governs the population of the rows; None for the one
             that `UNDERSTUDY_LEDGER` names. A schema with [ledger] is refused without one.
         by: who spends, for that ledger; None for what `UNDERSTUDY_BY` says.
+        reservation: number of what was reserved in that ledger for this very request beforehand, by
+            `reserve`; None to reserve now.
         spill: folder for coded rows that are too many for memory: then one encrypted file lies
             there, without a name and while this runs. Without it nothing exact is written to disk,
             and each pass reads the input again once codes take more than a gibibyte.
@@ -150,7 +152,7 @@ class RunOptions:
             They are tried on made-up records before anything is paid.
 
     Raises:
-        MethodError: a seed, or what is to be called, of the wrong type.
+        MethodError: a seed, a reservation, or what is to be called, of the wrong type.
         ReleaseError: an unknown kind of data frame.
         CheckpointError: a checkpoint that is not a path.
         DataError: a spill that is not a path.
@@ -164,6 +166,7 @@ class RunOptions:
     keep_checkpoint: bool = False
     ledger: str | Path | None = None
     by: str | None = None
+    reservation: int | None = None
     spill: str | Path | None = None
     trusted_cluster: bool = False
     progress: Progress | None = None
@@ -176,6 +179,8 @@ class RunOptions:
         for name in ("seed", "insecure_noise_seed"):
             if (given := getattr(self, name)) is not None:
                 require_whole(name, given, MethodError, least=0)
+        if self.reservation is not None:
+            require_whole("reservation", self.reservation, MethodError, least=1)
         if self.frame is not None:
             from understudy.release.decoding import require_frame  # a plan needs none of it
 
@@ -250,6 +255,7 @@ class SynthesizeKeywords(PlanKeywords, RegressKeywords, total=False):
     """All fields of both."""
 
     allow_nonprivate: bool
+    reservation: int | None
     frame: FrameKind | None
     also: str | Sequence[str]
 

@@ -56,6 +56,7 @@ from understudy.dp.randomness import Randomness, SeededRandomness, randomness_of
 from understudy.dp.released import NoisyTable, Released
 from understudy.errors import (
     BudgetError,
+    LedgerError,
     MethodError,
     NotPrivateError,
     UnderstudyError,
@@ -88,7 +89,7 @@ from understudy.workflow.gates import (
     summed_rows,
     telling_what_was_spent,
 )
-from understudy.workflow.governance import outlay_of, spending
+from understudy.workflow.governance import Outlay, digest_of, outlay_of, spending
 from understudy.workflow.numbers import Placing, place_numbers, places_of
 from understudy.workflow.options import (
     Progress,
@@ -726,19 +727,7 @@ def synthesize(
     """
     how, run = gather("synthesize", SynthesizeKeywords, keywords, how=how, run=run)
     request = request_of(schema, epsilon=epsilon, delta=delta, how=how)
-    require_formats(formats := formats_of(run.also), request.schema)
-    require_possible(request, how, run)
-    outlay = outlay_of(
-        request.schema,
-        request.budget,
-        run,
-        private=request.method.private,
-        options=request.options,
-    )
-    expected = expected_of(request, how)
-    kinds = [analysis.kind for analysis in request.analyses]
-    require_late_needs(randomness := randomness_of(run.insecure_noise_seed), kinds)
-    rehearse(request, expected=expected, formats=formats, frame=run.frame)
+    outlay, expected, randomness = _settle(request, how, run)
     rows = summed_rows(
         data,
         request.schema,
@@ -752,9 +741,7 @@ def synthesize(
     diagnoses: list[Internal[Diagnostic]] = []
     if run.confide and run.confide_misfits:
         diagnoses += [*misfits(rows), *mismatches(rows)]
-    seeds = f"{run.seed}, {run.insecure_noise_seed}"
-    drawn_with = {"seeds": seeds, "permissions": str(run.allow_nonprivate)}
-    identity = {**request.identity, **drawn_with, **outlay.identity}
+    identity = _identity(request, run, outlay)
     with (
         open_journal(run.place, identity, _entropy(run)) as (journal, entropy),
         ending_rounds(request.method, run.tell) as stop,
@@ -805,6 +792,86 @@ def synthesize(
     if run.place is not None and not run.keep_checkpoint:
         remove_checkpoint(run.place)
     return release
+
+
+@list_keywords(SynthesizeKeywords)
+def reserve(
+    schema: Schema | str | Path,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    how: SynthesisOptions | None = None,
+    run: RunOptions | None = None,
+    **keywords: Unpack[SynthesizeKeywords],
+) -> int:
+    """Reserve a release in the ledger of its population, from its approval to its run.
+
+    No row is read and nothing is spent: the whole cost counts as reserved until `synthesize` with
+    `reservation=` spends it, or `PopulationLedger.reservation(number).void()` gives it back. The
+    same request, reserved again before it runs, is the same reservation.
+
+    Args:
+        schema: as for `synthesize`, and so are all others. The run must have the same.
+        epsilon: ε of the whole release.
+        delta: δ of the whole release.
+        how: what is to be made of the budget.
+        run: its ledger, who spends, and what else is to be the same.
+        **keywords: fields of `SynthesisOptions` and `RunOptions`.
+
+    Returns:
+        The number of the reservation.
+
+    Raises:
+        LedgerError: no ledger governs the table, it cannot be reached, or it refuses the cost.
+        SchemaError: as `synthesize`, and so `BudgetError`, `MethodError`, `NotPrivateError` and
+            `ReleaseError`, before anything is reserved.
+    """
+    how, run = gather("reserve", SynthesizeKeywords, keywords, how=how, run=run)
+    request = request_of(schema, epsilon=epsilon, delta=delta, how=how)
+    outlay, _, _ = _settle(request, how, run, room=False)
+    account = outlay.account
+    if account is None:
+        raise LedgerError(
+            "No ledger governs this table, so nothing can be reserved; add [ledger] with its "
+            "population to the schema, and name the ledger."
+        )
+    made = account.ledger.reserve(
+        account.population,
+        outlay.cost,
+        "release",
+        request=digest_of(_identity(request, run, outlay)),
+        by=account.by,
+        once=True,
+    )
+    return made.number
+
+
+def _settle(
+    request: Request, how: SynthesisOptions, run: RunOptions, *, room: bool = True
+) -> tuple[Outlay, ExpectedAnswers | None, Randomness]:
+    """Refuse what can be refused before rows are read, and say what the run may cost."""
+    require_formats(formats := formats_of(run.also), request.schema)
+    require_possible(request, how, run)
+    outlay = outlay_of(
+        request.schema,
+        request.budget,
+        run,
+        private=request.method.private,
+        room=room,
+        options=request.options,
+    )
+    expected = expected_of(request, how)
+    kinds = [analysis.kind for analysis in request.analyses]
+    require_late_needs(randomness := randomness_of(run.insecure_noise_seed), kinds)
+    rehearse(request, expected=expected, formats=formats, frame=run.frame)
+    return outlay, expected, randomness
+
+
+def _identity(request: Request, run: RunOptions, outlay: Outlay) -> dict[str, str]:
+    """Public facts that make a run the same as another."""
+    seeds = f"{run.seed}, {run.insecure_noise_seed}"
+    drawn_with = {"seeds": seeds, "permissions": str(run.allow_nonprivate)}
+    return {**request.identity, **drawn_with, **outlay.identity}
 
 
 def _entropy(run: RunOptions) -> int:
