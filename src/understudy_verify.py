@@ -11,7 +11,7 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
@@ -81,7 +81,7 @@ SHAPE: dict[str, dict[str, str]] = {
     },
     "minimum count": {
         **{"columns": "[text]", "count": "positive", "most_changed": "part"},
-        **{"changed": "[count]", "replaced": "[count]"},
+        **{"changed": "[count]", "replaced": "[count]", "table?": "text"},
     },
     "candidate": {"method": "text", "options": "options", "sets": "sets"},
     "criterion": {"columns": "[text]", "most": "part"},
@@ -654,6 +654,12 @@ class Column:
         texts = [_text_of(value) or "(empty)" for value in self.values]
         require(len({*texts}) == len(texts), "a column declares a value twice")
         self.labels = [*(cell[2] for cell in self.cells), *texts]
+
+    def without(self, code: Any, states: Iterable[int]) -> Iterator[int | None]:
+        """States as they are counted without a code, which itself is None."""
+        at = len(self.cells) + self.values.index(code) if code in self.values else None
+        for state in states:
+            yield state if at is None or state < at else state - 1 if state > at else None
 
     def _end(self, value: Any) -> str:
         """A declared bound as a number line names it: not cut to whole units."""
@@ -1505,7 +1511,8 @@ class Release:
         grids = [self._grid(one)[1] for one in self.measured if one["bins"] or one.get("groups")]
         kept = [b for b in self._boxes(self.columns) if all({*b} in map(set, g) for g in grids)]
         minimum = self._minimum_count()
-        keys = minimum.get("columns", [])
+        keys = self._key_places(minimum)
+        named = {name for place in keys for name in place}
         combinations: dict[str, Counter[tuple[int, ...]]] = {}
         for name, n_rows in self.parts.items():
             table = self._parquet(name)
@@ -1526,16 +1533,17 @@ class Release:
                     column.find_stored_type() != "dictionary" or _has_labels(field, texts)
                 )
                 require(fits, f"{name}: {field.name!r} has values that it cannot have")
-                needed = field.name in keys or any(field.name in box for box in kept)
+                needed = field.name in named or any(field.name in box for box in kept)
                 coded[field.name] = [known[v] for v in values.to_pylist()] if needed else []
             for box in kept:
                 rows = zip(*(coded[n] for n in box), strict=True)
                 hit = any(all(map(set.__le__, row, box.values())) for row in rows)
                 require(not hit, f"{name} has rows that its schema forbids")
             # A number at the end of a bin may be read as of two; it is counted in the first.
-            rows = zip(*(map(min, coded[key]) for key in keys), strict=True)
-            of_set = name.partition("/part-")[0]
-            combinations.setdefault(of_set, Counter()).update(rows)
+            of_set = combinations.setdefault(name.partition("/part-")[0], Counter())
+            for place in keys:
+                several = (self.columns[n].without(NO_MEMBER, map(min, coded[n])) for n in place)
+                of_set.update(row for row in zip(*several, strict=True) if None not in row)
         least = minimum.get("count", 0)
         often = all(n >= least for one in combinations.values() for n in one.values())
         require(often, "a combination of key columns occurs less often than is said")
@@ -1548,7 +1556,11 @@ class Release:
         if not told:
             return told
         keys, most = told["columns"], Fraction(told["most_changed"] or 0)
-        fits = keys and len({*keys}) == len(keys) and {*keys} <= {*self.columns}
+        fits = keys and len({*keys}) == len(keys)
+        if table := told.get("table", ""):
+            fits = fits and self.members is not None and self.members["table"] == table
+        places = self._key_places(told) if fits else []
+        fits = fits and all(name in self.columns for place in places for name in place)
         require(fits, "a minimum count is of columns that there are not")
         several = [*told["changed"], *told["replaced"]]
         lists = len(told["changed"]) == len(told["replaced"]) == self.content["sets"]
@@ -1556,6 +1568,12 @@ class Release:
         fits = lists and most <= 1 and all(a <= b for a, b in pairs)
         fits = fits and all(n <= most * self.n_rows for n in several)
         return told if require(fits, "a minimum count changed more records than it allows") else {}
+
+    def _key_places(self, minimum: dict[str, Any]) -> list[list[str]]:
+        """The key columns of a minimum count as a record has them: once, or in each slot."""
+        keys = minimum.get("columns", [])
+        slots = range(1, len(self.slots) + 1) if minimum.get("table") else []
+        return [[f"{key}_{j}" for key in keys] for j in slots] or [keys]
 
     def _link(self) -> str:
         """Tables of units and of members are those of the records, put apart slot by slot."""

@@ -26,7 +26,7 @@ from understudy.release.consistency import (
 )
 from understudy.release.decoding import places_of
 from understudy.release.distances import breaks_distances
-from understudy.release.households import FOLDER, require_linked
+from understudy.release.households import FOLDER, members_of, require_linked
 from understudy.release.manifest import (
     Manifest,
     before,
@@ -272,14 +272,22 @@ class _Keys:
         assert kept is not None
         if not len(kept.changed) == len(kept.replaced) == manifest.sets:
             raise Fault("its minimum count is of another number of sets")
-        if not set(kept.columns) <= set(schema.names):
+        form, columns = schema.members, dict[str, Column](schema.columns)
+        if kept.table:
+            members = form is not None and form.table == kept.table
+            columns = form.member_columns(schema.declared) if form is not None and members else {}
+        if not set(kept.columns) <= set(columns):
             raise Fault("its minimum count is of columns that its schema does not have")
-        self._count = kept.count
-        self._columns = {name: schema.columns[name] for name in kept.columns}
+        self._count, self._schema, self._of_members = kept.count, schema, bool(kept.table)
+        self._columns = {name: columns[name] for name in kept.columns}
         self._found = Counter[tuple[int, ...]]()
 
     def add(self, table: pl.DataFrame) -> None:
-        """Count the records of a set, or of a part of it."""
+        """Count the records of a set, or of a part of it; or their members."""
+        if self._of_members:
+            table, _ = members_of(table, self._schema, [*self._columns])
+        if not table.height:
+            return
         states = [
             _key_states(table.get_column(name).alias(""), column)
             for name, column in self._columns.items()

@@ -18,6 +18,15 @@ numbers within bins follow from the new keys. Where a rule or a relation forbids
 combinations to a record, it goes to the nearest that is allowed to it. If there is none, a copy of
 a record with a frequent combination, drawn at random, takes its place.
 
+**Units with members.** Key columns are those of the units, or those of the members. A record is a
+unit with all its members in slots. Of columns of units, combinations are counted over units as over
+any records. Of columns of members they are counted over the members of all slots. A rare member
+moves where it stands, one slot after the other, and each step has to leave the whole unit allowed.
+So rules across members hold, nobody joins or leaves a unit, and columns that count members follow
+from the new keys. Where nothing is allowed to a member, a copy of another unit takes the place of
+its unit. That takes other members away, and may make their combinations rare. Then the set is
+counted and moved again, until none is rare. Each round has fewer frequent combinations, so it ends.
+
 **Why not draw such records again from the model, given frequent keys.** That exchanges all columns
 of a record where one would do, and most models cannot draw under conditions. Records that are moved
 keep their other columns, so whatever does not use a key column is as it was: tables, quantiles,
@@ -35,7 +44,9 @@ Sources: Gower (1971), "A general coefficient of similarity and some of its prop
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Final, Self
@@ -47,9 +58,11 @@ from understudy._arrays import Integers
 from understudy._validation import require, require_whole
 from understudy.dp.budget import exact
 from understudy.errors import MethodError, suggestion
+from understudy.models.counted_members import Counts
 from understudy.models.model import Sample, States, impossible
-from understudy.schema import NUMERIC, Domain, Integer, Schema, is_ordered
+from understudy.schema import NUMERIC, Column, Domain, Integer, Schema, is_ordered
 from understudy.schema.derived import sources_of
+from understudy.schema.households import NO_MEMBER, slot_column
 
 MOST_CHANGED: Final = Fraction(1, 20)
 """Share of the records of a set that may change, unless another one is stated."""
@@ -117,21 +130,32 @@ class MinimumCount:
         Raises:
             MethodError: names the column, or the numbers, and what to state instead.
         """
-        if schema.members is not None:
-            raise MethodError(
-                "minimum_count is for flat tables: records of units with members have their "
-                "members in slots, over which a combination cannot be counted. Leave it out."
-            )
         ordered = {name for one in schema.relations if one.inequality for name in one.columns}
-        for name in self.columns:
-            _require_key(name, schema, ordered)
-        cells = schema.table(self.columns).n_allowed
+        _require_one_table(self.columns, schema)
+        for name, *slots in zip(self.columns, *_places(self.columns, schema), strict=True):
+            _require_key(name, slots, schema, ordered)
+        cells = math.prod(column.size for column in _own_columns(self.columns, schema))
         if cells > _MOST_CELLS:
             raise MethodError(
                 f"The key columns of minimum_count have {cells:,} combinations, more than can be "
                 "numbered; name fewer."
             )
-        self.require_rows(schema.most_rows, cells)
+        most, places = schema.most_rows, len(_places(self.columns, schema))
+        self.require_rows(None if most is None else most * places, self.cells(schema))
+
+    def cells(self, schema: Schema) -> int:
+        """Combinations that can occur; of members, in the slot that can hold most of them.
+
+        Args:
+            schema: of the release.
+        """
+        found = []
+        for slot in _places(self.columns, schema):
+            empty = (
+                counted_table(self.columns, schema) and NO_MEMBER in schema.columns[slot[0]].codes
+            )
+            found.append(schema.table(slot).n_allowed - bool(empty))
+        return max(found)
 
     def require_rows(self, n_rows: int | None, cells: int) -> None:
         """Refuse a count that so many rows cannot have in so many combinations.
@@ -152,9 +176,71 @@ class MinimumCount:
 _MOST_CELLS: Final = 2**62
 
 
-def _require_key(name: str, schema: Schema, ordered: Collection[str]) -> None:
+def counted_table(columns: Collection[str], schema: Schema) -> str:
+    """Name of the members' table, if these are columns of it; "" where records are counted.
+
+    A name that both tables have is that of the units, unless another column is of members alone.
+
+    Args:
+        columns: key columns.
+        schema: of the release.
+    """
+    form = schema.members
+    if form is None or {*columns} <= {*form.unit_columns(schema.declared)}:
+        return ""
+    return form.table if {*columns} <= {*form.columns} else ""
+
+
+def _places(columns: Iterable[str], schema: Schema) -> tuple[tuple[str, ...], ...]:
+    """The key columns as a record has them: once, or once in each slot of members."""
+    columns = tuple(columns)
+    if not counted_table(columns, schema):
+        return (columns,)
+    assert schema.members is not None
+    slots = range(1, schema.members.rows_per_unit + 1)
+    return tuple(tuple(slot_column(name, j) for name in columns) for j in slots)
+
+
+def _own_columns(columns: Iterable[str], schema: Schema) -> tuple[Column, ...]:
+    """The key columns as they are without slots."""
+    columns = tuple(columns)
+    if not counted_table(columns, schema):
+        return tuple(schema.columns[name] for name in columns)
+    assert schema.members is not None
+    own = schema.members.member_columns(schema.declared)
+    return tuple(own[name] for name in columns)
+
+
+def _require_one_table(columns: Collection[str], schema: Schema) -> None:
+    """Refuse key columns of two tables: nobody could say what is to be counted."""
+    form = schema.members
+    if form is None or counted_table(columns, schema):
+        return
+    units, members = form.unit_columns(schema.declared), {*form.columns}
+    known = [*units, *form.columns]
+    for name in columns:
+        if name not in known:
+            raise MethodError(
+                f"minimum_count names {name!r}, which is no column{suggestion(name, known)}."
+            )
+        if name in {one.column for one in form.counts}:
+            raise MethodError(
+                f"minimum_count names {name!r}, which counts members and follows from them; name "
+                f"columns of {form.table!r}, or leave it out."
+            )
+    if not {*columns} <= {*units}:
+        one, other = (next(n for n in columns if n in own) for own in (units, members - {*units}))
+        raise MethodError(
+            f"minimum_count names {one!r} of {form.of!r} and {other!r} of {form.table!r}; "
+            "name columns of one table."
+        )
+
+
+def _require_key(
+    name: str, slots: Sequence[str], schema: Schema, ordered: AbstractSet[str]
+) -> None:
     """Refuse a column whose states are not what a reader of the release counts."""
-    if name not in schema.columns:
+    if slots[0] not in schema.columns:
         if name in schema.derived:
             told = f"follows from other columns; name {', '.join(sources_of(schema.derived[name]))}"
         elif name in schema.identifiers:
@@ -162,7 +248,7 @@ def _require_key(name: str, schema: Schema, ordered: Collection[str]) -> None:
         else:
             told = f"is no column{suggestion(name, schema.columns)}"
         raise MethodError(f"minimum_count names {name!r}, which {told}.")
-    column = schema.columns[name]
+    column = schema.columns[slots[0]]
     if not isinstance(column, NUMERIC):
         return
     if not isinstance(column, Integer) or column.bins is None:
@@ -170,7 +256,7 @@ def _require_key(name: str, schema: Schema, ordered: Collection[str]) -> None:
             f"minimum_count names {name!r}, a column of numbers: combinations are counted in "
             "levels, or in declared bins of an integer. Declare bins, or leave it out."
         )
-    if name in ordered:
+    if not ordered.isdisjoint(slots):
         raise MethodError(
             f"minimum_count names {name!r}, which stands in an inequality: its numbers may leave "
             "their bin to keep that. Leave it out."
@@ -187,6 +273,7 @@ class KeptCount:
         most_changed: largest share of the records of a set that was allowed to change.
         changed: records with other keys than were drawn, of each set.
         replaced: those of them that are copies of other records, of each set.
+        table: of members whose combinations are counted; "" where those of records are.
     """
 
     columns: tuple[str, ...]
@@ -194,12 +281,14 @@ class KeptCount:
     most_changed: str
     changed: tuple[int, ...]
     replaced: tuple[int, ...]
+    table: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the manifest."""
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in vars(self).items()
+            if name != "table" or value
         }
 
     @classmethod
@@ -213,9 +302,10 @@ class KeptCount:
         """It in sentences, for people."""
         what = "combination" if len(self.columns) > 1 else "value or bin"
         changed = max(self.changed, default=0)
+        of_members = f" among the rows of {self.table}" if self.table else ""
         said = (
             f"Each {what} of {', '.join(self.columns)} that occurs in a synthetic set occurs there "
-            f"at least {self.count:,} times."
+            f"at least {self.count:,} times{of_members}."
         )
         if changed:
             said += f" For that, up to {changed:,} records of a set got other values there."
@@ -240,8 +330,11 @@ class KeptCount:
         return not self._touched(schema).isdisjoint(columns)
 
     def _touched(self, schema: Schema) -> set[str]:
-        """Key columns, and what is derived from them."""
+        """Key columns, and what is derived from them; of members in each slot."""
         found, before = {*self.columns}, 0
+        if (form := schema.members) is not None and self.table:
+            found |= {*form.slots_of(self.columns)}
+            found |= {one.column for one in form.counts if not found.isdisjoint(one.where)}
         while len(found) > before:
             before = len(found)
             found |= {
@@ -252,13 +345,16 @@ class KeptCount:
         return found
 
 
-def kept_count(asked: MinimumCount, moves: Iterable[tuple[int, int]], n_rows: int) -> KeptCount:
+def kept_count(
+    asked: MinimumCount, moves: Iterable[tuple[int, int]], n_rows: int, table: str = ""
+) -> KeptCount:
     """What a release will say; refused where more records would change than may.
 
     Args:
         asked: what was asked for.
         moves: records that change and those that are copies, of each set.
         n_rows: of a set.
+        table: of members whose combinations are counted; "" where those of records are.
 
     Raises:
         MethodError: says which share would change, and what to do.
@@ -273,7 +369,39 @@ def kept_count(asked: MinimumCount, moves: Iterable[tuple[int, int]], n_rows: in
             "smaller count or a larger most_changed, and nothing more is spent."
         )
     stated = str(asked.most_changed)
-    return KeptCount(asked.columns, asked.count, stated, changed, replaced)
+    return KeptCount(asked.columns, asked.count, stated, changed, replaced, table)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the key columns stand in a record: as they are, or in a slot of members.
+
+    Attributes:
+        columns: places of these columns.
+        own: of each of them, its state → the state of the key column, shape (size,). Nobody is -1.
+    """
+
+    columns: tuple[int, ...]
+    own: tuple[Integers, ...]
+
+    @classmethod
+    def of(cls, names: Sequence[str], keys: Sequence[Column], schema: Schema) -> Self:
+        """Look up the states of some columns of a record.
+
+        Args:
+            names: of the columns.
+            keys: these columns without slots.
+            schema: of the release.
+        """
+        own = []
+        for name, key in zip(names, keys, strict=True):
+            codes = [*map(repr, key.codes)]
+            states = [
+                key.n_ordinary + codes.index(repr(code)) if repr(code) in codes else -1
+                for code in schema.columns[name].codes
+            ]
+            own.append(np.array([*range(key.n_ordinary), *states], dtype=np.int64))
+        return cls(tuple(schema.names.index(name) for name in names), tuple(own))
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,19 +409,23 @@ class KeyMoves:
     """Which records of a set move, and where to.
 
     Attributes:
-        keys: places of the key columns.
-        names: of these.
+        places: where the key columns stand in a record.
+        names: of all columns.
         domain: of all columns, with what is impossible.
+        sizes: numbers of states of the key columns.
         scales: of each key column, number of ordered states; 0 where they have no order.
+        counts: columns that count members, where keys are columns of these; None if there are none.
         frequent: numbers of the combinations that stay, ascending, shape (f,).
-        records: of each of them, shape (f,).
+        records: how many records or members have each of them, shape (f,).
         changed: number of records that move.
     """
 
-    keys: tuple[int, ...]
+    places: tuple[_Place, ...]
     names: tuple[str, ...]
     domain: Domain
+    sizes: tuple[int, ...]
     scales: tuple[int, ...]
+    counts: Counts | None
     frequent: Integers
     records: Integers
     changed: int
@@ -303,75 +435,160 @@ class KeyMoves:
         """Count the combinations of a set.
 
         Args:
-            asked: key columns and least number of records.
+            asked: key columns and least number of records or members.
             schema: of the release.
             samples: all records of the set, in one or more parts.
         """
-        keys = tuple(schema.names.index(name) for name in asked.columns)
-        columns = [schema.columns[name] for name in asked.columns]
-        scales = tuple(one.n_ordinary if is_ordered(one) else 0 for one in columns)
+        keys = _own_columns(asked.columns, schema)
+        sizes = tuple(one.size for one in keys)
+        slots = _places(asked.columns, schema)
+        places = tuple(_Place.of(names, keys, schema) for names in slots)
         found, counts = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        several = list[tuple[Integers, Integers]]()
         for sample in samples:
-            own, many = np.unique(_number(sample.states, keys, schema.domain), return_counts=True)
-            found, place = np.unique(np.concatenate([found, own]), return_inverse=True)
-            counts = np.bincount(place, weights=np.concatenate([counts, many])).astype(np.int64)
+            numbers = np.stack([_number(sample.states, place, sizes) for place in places])
+            several.append(np.unique(numbers, axis=1, return_counts=True))
+            own, many = np.unique(numbers[numbers >= 0], return_counts=True)
+            found, at = np.unique(np.concatenate([found, own]), return_inverse=True)
+            counts = np.bincount(at, weights=np.concatenate([counts, many])).astype(np.int64)
         stay = counts >= asked.count
-        changed = int(counts[~stay].sum())
-        return cls(keys, asked.columns, schema.domain, scales, found[stay], counts[stay], changed)
+        rare = found[~stay]
+        changed = sum(int(many[np.isin(own, rare).any(axis=0)].sum()) for own, many in several)
+        return cls(
+            places=places,
+            names=schema.names,
+            domain=schema.domain,
+            sizes=sizes,
+            scales=tuple(one.n_ordinary if is_ordered(one) else 0 for one in keys),
+            counts=Counts.of(schema) if counted_table(asked.columns, schema) else None,
+            frequent=found[stay],
+            records=counts[stay],
+            changed=changed,
+        )
 
     @property
     def ruled(self) -> bool:
         """True if a rule names a key column, so that a move may be forbidden."""
-        return any(not box.keys().isdisjoint(self.keys) for box in self.domain.boxes)
+        keys = {column for place in self.places for column in place.columns}
+        return any(not box.keys().isdisjoint(keys) for box in self.domain.boxes)
+
+    def require_some(self) -> None:
+        """Refuse a set in which no combination is frequent.
+
+        Raises:
+            MethodError: records have to move and have nowhere to go.
+        """
+        if self.changed and not len(self.frequent):
+            raise MethodError(
+                "No combination of the key columns of minimum_count occurs so often in a set. The "
+                "records are not published. What was paid is kept in the checkpoint: continue it "
+                "with fewer key columns or a smaller count, and nothing more is spent."
+            )
 
     def stays(self, states: States) -> NDArray[np.bool_]:
-        """Mark records whose combination is a frequent one, shape (n,).
+        """Mark records of which no combination is a rare one, shape (n,).
 
         Args:
             states: one array per column, each of shape (n,).
         """
-        return np.isin(_number(states, self.keys, self.domain), self.frequent)
+        rare = [self._are_rare(own) for own in self._numbers(states)]
+        return ~np.logical_or.reduce(rare)
 
-    def apply(self, sample: Sample, rng: np.random.Generator) -> tuple[Sample, int]:
-        """Records with their new keys, and how many of them are copies of others.
+    def keep(
+        self, asked: MinimumCount, schema: Schema, sample: Sample, rng: np.random.Generator
+    ) -> tuple[Sample, int, int]:
+        """A whole set that keeps a minimum count, the number of changed records, and of copies.
+
+        Args:
+            asked: that was counted in this set.
+            schema: of the release.
+            sample: all records of the set; it is left as it is.
+            rng: of the choice among equally near combinations.
+
+        Raises:
+            MethodError: no combination is frequent, or no record is left that can be copied.
+        """
+        moves, found, copies = self, sample, np.zeros(0, dtype=np.int64)
+        while moves.changed:
+            moves.require_some()
+            found, own = moves.apply(found, rng)
+            copies = np.union1d(copies, own)
+            # Copies of units may make combinations rare that their other members had.
+            moves = type(self).of(asked, schema, [found])
+        before, after = self._numbers(sample.states), self._numbers(found.states)
+        differ = np.any([one != other for one, other in zip(before, after, strict=True)], axis=0)
+        differ[copies] = True
+        return found, int(differ.sum()), len(copies)
+
+    def apply(self, sample: Sample, rng: np.random.Generator) -> tuple[Sample, Integers]:
+        """Records with their new keys, and numbers of those that are copies of others.
 
         Args:
             sample: records of the set, all or some; it is left as it is.
             rng: of the choice among equally near combinations.
+
+        Raises:
+            MethodError: a unit has to be replaced, and there is none that can be copied.
         """
-        numbers = _number(sample.states, self.keys, self.domain)
-        rare = np.flatnonzero(~self.stays(sample.states))
-        if not len(rare) or not len(self.frequent):
-            return sample, 0
+        numbers = self._numbers(sample.states)
+        rare = [np.flatnonzero(self._are_rare(own)) for own in numbers]
+        stuck = np.zeros(0, dtype=np.int64)
+        if not any(map(len, rare)) or not len(self.frequent):
+            return sample, stuck
         states = [column.copy() for column in sample.states]
         values = {name: own.copy() for name, own in sample.values.items()}
-        for number in np.unique(numbers[rare]).tolist():
-            rows = rare[numbers[rare] == number]
-            self._move(states, rows, self._draw(self._distances(number), len(rows), rng))
-        forbidden = rare[impossible(self.domain, [column[rare] for column in states])]
-        copies = []
-        for row in forbidden.tolist():
-            distances = self._distances(int(numbers[row]))
-            distances[~self._allowed(states, row)] = np.inf
-            if np.isfinite(distances).any():
-                self._move(states, np.array([row]), self._draw(distances, 1, rng))
-            else:
-                copies.append(row)
-        for name, key in zip(self.names, self.keys, strict=True):
+        for place, own, rows in zip(self.places, numbers, rare, strict=True):
+            left = self._replace_keys(states, place, own, np.setdiff1d(rows, stuck), rng)
+            stuck = np.union1d(stuck, left)
+        for name, old, new in zip(self.names, sample.states, states, strict=True):
             if name in values:
-                values[name][states[key] != sample.states[key]] = np.nan
-        if copies:
-            others = np.setdiff1d(np.arange(len(numbers)), rare)
-            donors = rng.choice(others, len(copies))
+                values[name][new != old] = np.nan
+        if len(stuck):
+            donors = rng.choice(_donors(len(states[0]), rare, stuck), len(stuck))
             for column in (*states, *values.values()):
-                column[copies] = column[donors]
-        return Sample(states, values), len(copies)
+                column[stuck] = column[donors]
+        return Sample(states, values), stuck
+
+    def _replace_keys(
+        self,
+        states: States,
+        place: _Place,
+        numbers: Integers,
+        rows: Integers,
+        rng: np.random.Generator,
+    ) -> Integers:
+        """Move records in one place, and return which of them have nowhere to go.
+
+        These stay as they were.
+        """
+        for number in np.unique(numbers[rows]).tolist():
+            those = rows[numbers[rows] == number]
+            self._move(states, place, those, self._draw(self._distances(number), len(those), rng))
+        self._count(states, rows)
+        left = []
+        for row in rows[impossible(self.domain, [column[rows] for column in states])].tolist():
+            distances = self._distances(int(numbers[row]))
+            distances[~self._allowed(states, place, row)] = np.inf
+            one = np.array([row])
+            if np.isfinite(distances).any():
+                self._move(states, place, one, self._draw(distances, 1, rng))
+            else:
+                left.append(row)
+                self._move(states, place, one, numbers[one])
+            self._count(states, one)
+        return np.array(left, dtype=np.int64)
+
+    def _numbers(self, states: States) -> list[Integers]:
+        """Number of the combination in each place of each record; -1 for nobody."""
+        return [_number(states, place, self.sizes) for place in self.places]
+
+    def _are_rare(self, numbers: Integers) -> NDArray[np.bool_]:
+        return (numbers >= 0) & ~np.isin(numbers, self.frequent)
 
     def _distances(self, number: int) -> NDArray[np.float64]:
         """Distance of a combination from each frequent one, shape (f,)."""
-        sizes = [self.domain.sizes[key] for key in self.keys]
-        own = np.unravel_index(number, sizes)
-        there = np.unravel_index(self.frequent, sizes)
+        own = np.unravel_index(number, self.sizes)
+        there = np.unravel_index(self.frequent, self.sizes)
         total = np.zeros(len(self.frequent))
         for mine, others, scale in zip(own, there, self.scales, strict=True):
             steps = np.abs(others - mine) / max(scale - 1, 1)
@@ -385,15 +602,24 @@ class KeyMoves:
         weights = self.records[nearest] / self.records[nearest].sum()
         return np.asarray(self.frequent[rng.choice(nearest, n, p=weights)])
 
-    def _move(self, states: States, rows: Integers, numbers: Integers) -> None:
-        sizes = [self.domain.sizes[key] for key in self.keys]
-        for key, own in zip(self.keys, np.unravel_index(numbers, sizes), strict=True):
-            states[key][rows] = own
+    def _move(self, states: States, place: _Place, rows: Integers, numbers: Integers) -> None:
+        keys = np.unravel_index(numbers, self.sizes)
+        for column, own, key in zip(place.columns, place.own, keys, strict=True):
+            states[column][rows] = _inverse(own)[key]
 
-    def _allowed(self, states: States, row: int) -> NDArray[np.bool_]:
+    def _count(self, states: States, rows: Integers) -> None:
+        """Count the members of some units again."""
+        if self.counts is not None:
+            counted = self.counts.counted([column[rows] for column in states])
+            for column, own in zip(self.counts.places, counted, strict=True):
+                states[column][rows] = own
+
+    def _allowed(self, states: States, place: _Place, row: int) -> NDArray[np.bool_]:
         """Mark the frequent combinations that no rule forbids to a record, shape (f,)."""
         tried = [np.full(len(self.frequent), column[row]) for column in states]
-        self._move(tried, np.arange(len(self.frequent)), self.frequent)
+        every = np.arange(len(self.frequent))
+        self._move(tried, place, every, self.frequent)
+        self._count(tried, every)
         return ~self.domain.forbidden(tried)
 
 
@@ -401,8 +627,29 @@ _TIE: Final = 1e-12
 """Distances that differ by less are equal but for rounding."""
 
 
-def _number(states: States, keys: tuple[int, ...], domain: Domain) -> Integers:
-    """Mixed-radix number of the combination of each record, shape (n,)."""
-    sizes = [domain.sizes[key] for key in keys]
-    own = [np.asarray(states[key], dtype=np.int64) for key in keys]
-    return np.asarray(np.ravel_multi_index(own, sizes), dtype=np.int64)
+def _number(states: States, place: _Place, sizes: tuple[int, ...]) -> Integers:
+    """Mixed-radix number of the combination of each record, -1 for nobody; shape (n,)."""
+    own = [table[states[k]] for k, table in zip(place.columns, place.own, strict=True)]
+    nobody = np.minimum.reduce(own) < 0
+    found = np.ravel_multi_index([np.maximum(one, 0) for one in own], sizes)
+    return np.where(nobody, -1, found).astype(np.int64)
+
+
+def _inverse(own: Integers) -> Integers:
+    """State of a key column → state of the column in a place."""
+    found = np.zeros(own.max() + 1, dtype=np.int64)
+    found[own[own >= 0]] = np.flatnonzero(own >= 0)
+    return found
+
+
+def _donors(n: int, rare: Sequence[Integers], stuck: Integers) -> Integers:
+    """Records that can be copied: those without a rare combination, else those that have moved."""
+    untouched = np.setdiff1d(np.arange(n), np.concatenate(rare))
+    donors = untouched if len(untouched) else np.setdiff1d(np.arange(n), stuck)
+    if not len(donors):
+        raise MethodError(
+            "Rules forbid each frequent combination of minimum_count to each unit. The records are "
+            "not published. What was paid is kept in the checkpoint: continue it with fewer key "
+            "columns or a smaller count, and nothing more is spent."
+        )
+    return donors

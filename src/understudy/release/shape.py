@@ -338,6 +338,7 @@ class _KeptCount(_Plain):
     most_changed: _Fraction
     changed: list[_Count]
     replaced: list[_Count]
+    table: str = ""
 
 
 class _Manifest(_Plain):

@@ -200,7 +200,7 @@ def _minimum_remarks(request: Request) -> tuple[str, ...]:
     asked = request.minimum_count
     if asked is None:
         return ()
-    least = asked.count * request.schema.table(asked.columns).n_allowed
+    least = asked.count * asked.cells(request.schema)
     return (
         f"Combinations of {', '.join(asked.columns)} will occur {asked.count:,} times or never, "
         f"which takes {least:,} rows if each is to occur. Where more than "

@@ -74,7 +74,13 @@ from understudy.models.model import Model, Sample, draw_parameters, drawn_in_par
 from understudy.release.decoding import FrameKind, decode
 from understudy.release.manifest import without_places
 from understudy.release.measurement import Measurement
-from understudy.release.minimum_count import KeptCount, KeyMoves, MinimumCount, kept_count
+from understudy.release.minimum_count import (
+    KeptCount,
+    KeyMoves,
+    MinimumCount,
+    counted_table,
+    kept_count,
+)
 from understudy.release.one_way_check import Contradiction, DrawnOneWays, contradictions, own_noise
 from understudy.release.release import Release
 from understudy.release.sets import PART_ROWS, Elsewhere, PartedSets, add_identifiers, part_sizes
@@ -271,6 +277,8 @@ class DrawnParts:
             seeds = ([*self.drawing, k, i] for i in range(len(self.sizes)))
             parts = (self._draw(k, i, np.random.default_rng(seed)) for i, seed in enumerate(seeds))
             moves.append(KeyMoves.of(asked, schema, parts))
+        for one in moves:
+            one.require_some()
         if any(one.ruled for one in moves):
             raise MethodError(
                 f"minimum_count is for sets of at most {PART_ROWS:,} records where a rule or a "
@@ -419,11 +427,11 @@ def _keep_count(
     if asked is None:
         return samples, None
     n_rows = len(samples[0].states[0])
+    table = counted_table(asked.columns, schema)
     moves = [KeyMoves.of(asked, schema, [drawn]) for drawn in samples]
     kept_count(asked, [(one.changed, 0) for one in moves], n_rows)  # refuses before records move
-    moved = [one.apply(drawn, rng) for one, drawn in zip(moves, samples, strict=True)]
-    told = [(one.changed, copies) for one, (_, copies) in zip(moves, moved, strict=True)]
-    return [drawn for drawn, _ in moved], kept_count(asked, told, n_rows)
+    moved = [one.keep(asked, schema, drawn, rng) for one, drawn in zip(moves, samples, strict=True)]
+    return [one[0] for one in moved], kept_count(asked, [one[1:] for one in moved], n_rows, table)
 
 
 class Made(NamedTuple):
