@@ -492,7 +492,7 @@ class KeyMoves:
             states: one array per column, each of shape (n,).
         """
         rare = [self._are_rare(own) for own in self._numbers(states)]
-        return ~np.logical_or.reduce(rare)
+        return np.asarray(~np.logical_or.reduce(rare))
 
     def keep(
         self, asked: MinimumCount, schema: Schema, sample: Sample, rng: np.random.Generator
