@@ -447,7 +447,7 @@ class KeyMoves:
         several = list[tuple[Integers, Integers]]()
         for sample in samples:
             numbers = np.stack([_number(sample.states, place, sizes) for place in places])
-            several.append(np.unique(numbers, axis=1, return_counts=True))
+            several.append(_distinct(numbers))
             own, many = np.unique(numbers[numbers >= 0], return_counts=True)
             found, at = np.unique(np.concatenate([found, own]), return_inverse=True)
             counts = np.bincount(at, weights=np.concatenate([counts, many])).astype(np.int64)
@@ -633,6 +633,14 @@ def _number(states: States, place: _Place, sizes: tuple[int, ...]) -> Integers:
     nobody = np.minimum.reduce(own) < 0
     found = np.ravel_multi_index([np.maximum(one, 0) for one in own], sizes)
     return np.where(nobody, -1, found).astype(np.int64)
+
+
+def _distinct(numbers: Integers) -> tuple[Integers, Integers]:
+    """Distinct columns of an array, and how often each stands there."""
+    if len(numbers) > 1:
+        return np.unique(numbers, axis=1, return_counts=True)
+    found, many = np.unique(numbers[0], return_counts=True)  # many times faster
+    return found[np.newaxis], many
 
 
 def _inverse(own: Integers) -> Integers:
