@@ -265,6 +265,9 @@ def mechanisms(schema):
         "LazyTable": LazyTable(columns=("a", "b"), n_rows=3),
         "Moments": Moments(["d"], ["a"], [1, 2], "split", "threshold", "strict"),
         "NoisyTables": NoisyTables([("a",), ("a", "b")], "geometric", [1, F(1, 2)]),
+        "NoisyTables in bins": NoisyTables(
+            [("a", "c")], "geometric", bins={"c": 2, "d": (0.0, 1.0, 4.0)}
+        ),
         "NumberLines": NumberLines(("c", "d"), (1, 2)),
         "OpenColumns": OpenColumns(("a", "b")),
         "PerturbedGibbs": PerturbedGibbs(sweep=sweep, n_rows=2),

@@ -31,6 +31,7 @@ from understudy.inference.design_effects import (
 from understudy.inference.estimators import Estimator, Question
 from understudy.inference.measured_answers import measured_answer
 from understudy.inference.moment_answers import is_numeric
+from understudy.inference.own_tables import counted_answer, tables_that_tell
 from understudy.inference.quantiles import coarse_quantiles, count_quantiles
 from understudy.inference.question import (
     MEASURED_ONLY,
@@ -327,6 +328,21 @@ def _answer_question(
     release: Release, question: Question, *, anyway: bool, level: float
 ) -> Analysis:
     """The answer, by the first of what a release has that gives one."""
+    asked = question.asked
+    own = _from_own_tables(release, asked, level=level) if isinstance(asked, Estimand) else None
+    if own is not None and question.kind == "quantile":  # what is expected of it has no width
+        return own
+    try:
+        found = _by_any_other(release, question, anyway=anyway, level=level)
+    except InferenceError:
+        if own is None:
+            raise
+        return own
+    return found if own is None or not found.valid else _narrower(found, own) or own
+
+
+def _by_any_other(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
+    """The answer by moments, lines, tables in the bins of the release, or sets."""
     facts = facts_of(release, question.kind, question.columns, additive=question.additive)
     if isinstance(question.asked, Estimand):
         analysis = _from_measured(release, question.asked, facts, anyway=anyway, level=level)
@@ -434,6 +450,24 @@ def _from_line(release: Release, estimand: Estimand, *, level: float) -> Analysi
     counted, cells = found
     said = caveats.line_notes(cells, estimand, counted, level)
     return _valid(estimand, counted.pooled, number_line.REASON, counted.dropped, level, *said)
+
+
+def _from_own_tables(release: Release, estimand: Estimand, *, level: float) -> Analysis | None:
+    """The narrowest answer of tables that were counted in bins for this question, or like it."""
+    found: Analysis | None = None
+    for table, schema in tables_that_tell(estimand, release.measurements, release.schema):
+        try:
+            counted = counted_answer(estimand, table, schema)
+        except (LostInNoiseError, TooFewError):
+            continue
+        said = caveats.count_notes([table], estimand, counted)
+        clipped = caveats.clipping_notes(release, estimand.used, estimand.kind)
+        wider = (WIDER_NOTE,) if estimand.kind == "quantile" else ()
+        analysis = _valid(
+            estimand, counted.pooled, COUNTS_REASON, counted.dropped, level, *said, *clipped, *wider
+        )
+        found = _narrower(found, analysis)
+    return found
 
 
 def _from_wider_bins(release: Release, estimand: Estimand, *, level: float) -> Analysis | None:

@@ -9,19 +9,21 @@ bin at 63. A declaration is public, and so are these bins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from understudy._arrays import Floats
+from understudy.dp.released import Bins
 from understudy.errors import InferenceError, SchemaError
+from understudy.features.grids import own_bins
 from understudy.inference import formulas
 from understudy.inference.bin_bias import end_scores
 from understudy.inference.contributions import cell_scores
 from understudy.inference.question import MODELS, OF_GROUPS, TWO_WAY, Estimand
 from understudy.inference.records import ABSENT, is_binned
 from understudy.schema import NUMERIC, Continuous, Schema
-from understudy.schema.coarsening import cuts_of, with_cuts
+from understudy.schema.coarsening import cuts_of, in_these_bins, with_cuts
 from understudy.schema.numeric import Numeric
 
 
@@ -98,6 +100,38 @@ def schema_that_tells(asked: Iterable[Estimand], schema: Schema, *, of_any: bool
     for text in dict.fromkeys(text for estimand in asked for text in _comparisons(estimand)):
         schema = _bins_that_tell(text, schema, of_any=of_any)
     return schema
+
+
+def fewest_bins(estimand: Estimand, schema: Schema, kept: Collection[str]) -> Bins:
+    """Bins of numbers that begin nowhere but where a question compares them with something.
+
+    Where no such bins tell what it says of a number, this one keeps those of the schema.
+
+    Args:
+        estimand: the question.
+        schema: public.
+        kept: columns whose bins stay as they are, as those of slots of members do.
+
+    Returns:
+        Column → bins, where these are others than those of the schema.
+    """
+    numbers = (name for name in estimand.columns if isinstance(schema.columns[name], NUMERIC))
+    wide = {name: 1 for name in numbers if name not in kept and not _is_in_slot(name, schema)}
+    told = schema.with_bins(wide)
+    compared = tuple(dict.fromkeys(_comparisons(estimand)))
+    for text in compared:
+        told = _bins_that_tell(text, told, of_any=True)
+    open_to = {
+        name
+        for text in compared
+        if not _tells(told, text)
+        for name in formulas.columns_of(formulas.as_formula(text), schema.names)
+    }
+    columns = ((name, told.columns[name]) for name in wide if name not in open_to)
+    found = {name: own_bins(column) for name, column in columns if isinstance(column, NUMERIC)}
+    return {
+        name: bins for name, bins in found.items() if not in_these_bins(schema.columns[name], bins)
+    }
 
 
 def require_bins(estimand: Estimand, schema: Schema) -> None:

@@ -30,8 +30,7 @@ from understudy.inference.declared import public_delta
 from understudy.inference.estimators import Question
 from understudy.inference.measured_answers import matrix_answer
 from understudy.inference.needed_terms import needed_terms
-from understudy.inference.noisy_tables import MOST_CELLS
-from understudy.inference.quantiles import expected_halves
+from understudy.inference.own_tables import expected_parts, is_counted, own_table
 from understudy.inference.question import MEASURED_ONLY, MODELS, RATIOS, Estimand
 from understudy.inference.records import Records
 from understudy.inference.refusals import EPSILONS, Advice, RefusedError
@@ -49,7 +48,7 @@ from understudy.schema import NUMERIC, Schema
 from understudy.schema.coarsening import divides_usual, usual_bins
 from understudy.schema.expressions import with_condition
 
-_BY_MOMENTS = (*RATIOS, *MODELS, *MEASURED_ONLY)
+_BY_MOMENTS = (*RATIOS, "total", *MODELS, *MEASURED_ONLY)
 _SHARE = Fraction(1, 2)  # of the rest buys what is declared
 _MARGIN = 1.5  # times the noise
 _MOST_TRIED, _MOST_INSTEAD = 4, 2
@@ -114,13 +113,12 @@ def declaration(release: Release, estimand: Estimand, delta: str = "") -> Advice
         delta: of the release that declares it; "" for that of this one.
     """
     stated = release.manifest.budget
-    counted = estimand.kind == "quantile" and bool(estimand.groups)
+    counted = is_counted(estimand)
     if not (counted or estimand.kind in _BY_MOMENTS) or "epsilon" not in stated:
         return None
     own, delta = stated["epsilon"], delta or stated.get("delta", "0")
-    schema = schema_that_tells(
-        [estimand], _as_declared(release.schema) if counted else release.schema, of_any=True
-    )
+    base = _as_declared(release.schema) if estimand.kind == "quantile" else release.schema
+    schema = schema_that_tells([estimand], base, of_any=not counted)  # a table has bins of its own
     unit: Approximate = "gdp" if stated.get("unit") == UNITS["gdp"] else "zcdp"
     epsilons = [own, *(epsilon for epsilon in EPSILONS if Fraction(epsilon) > Fraction(own))]
 
@@ -142,7 +140,7 @@ def declaration(release: Release, estimand: Estimand, delta: str = "") -> Advice
         analysis=estimand.text,
         delta=delta,
         half_width=width if 0 < width < np.inf else 0.0,
-        cuts=_cuts(release.schema, schema),
+        cuts=() if counted else _cuts(release.schema, schema),
     )
 
 
@@ -172,7 +170,7 @@ def _half_width(
     Raises:
         InferenceError: they would not without noise either.
     """
-    if estimand.kind == "quantile":
+    if is_counted(estimand):
         return _half_width_of_counts(release, schema, estimand, budget, margin)
     if both := estimand.halves:  # each has its part of the budget
         apart = Budget(budget.epsilon / len(both), budget.delta, budget.approximate)
@@ -212,16 +210,20 @@ def _half_width(
 def _half_width_of_counts(
     release: Release, schema: Schema, estimand: Estimand, budget: Budget, margin: float
 ) -> float:
-    """The same of quantiles by group, counted in a table; infinite where half of the range is."""
-    if schema.design.weight or schema.table(estimand.columns).n_cells > MOST_CELLS:
+    """The same of what a table counts; infinite where half of a quantile's range is."""
+    own = own_table(estimand, schema)
+    if own is None:
         raise InferenceError("No table counts it.")
     noise: NoiseName = "geometric" if budget.accounting == "pure" else "gaussian"
-    asked = NoisyTables((estimand.columns,), noise, beside=True)
+    asked = NoisyTables((own.columns,), noise, beside=True, bins=own.bins)
     (charge,) = asked.price(terms_of(schema, budget), _spend(release, schema, budget))
-    scores = estimand.scores(Records.complete_of(release.tables[0], schema, estimand.columns))
-    each = expected_halves(estimand, scores, schema, margin * charge.recorded.stddev)
+    table = release.tables[0]
+    each = expected_parts(estimand, schema, table, margin * charge.recorded.stddev)
     halves = np.array([np.hypot(own, other) for _, own, other in each])
-    least, most = (np.ptp(scores.value) / k for k in (1e9, 2))
+    least, most = 0.0, np.inf
+    if estimand.kind == "quantile":
+        scores = estimand.scores(Records.complete_of(table, schema, estimand.columns))
+        least, most = (float(np.ptp(scores.value)) / k for k in (1e9, 2))
     return float(np.median(halves)) if ((least < halves) & (halves < most)).all() else np.inf
 
 

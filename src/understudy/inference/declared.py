@@ -44,6 +44,7 @@ from understudy.schema.expressions import with_condition
 
 if TYPE_CHECKING:
     from understudy.inference.needed_terms import NeededTerms
+    from understudy.inference.own_tables import OwnTable
     from understudy.inference.question import Estimand
 
 
@@ -270,24 +271,20 @@ def halved(analyses: Iterable[DeclaredAnalysis], schema: Schema) -> tuple[Declar
 
 def by_tables(
     analyses: Iterable[DeclaredAnalysis], schema: Schema
-) -> tuple[tuple[DeclaredAnalysis, ...], tuple[tuple[str, ...], ...]]:
-    """Analyses that need no table of their own, and the columns of the tables of the others.
+) -> tuple[tuple[DeclaredAnalysis, ...], tuple[OwnTable, ...]]:
+    """Analyses that need no table of their own, and the tables of the others, one for each.
 
-    A table of three columns or more is counted cell by cell: moments tell two of them at a time. So
-    are quantiles by group, from counts of the number in each group. With weights such tables have
-    no answer, so none is bought.
+    Raises:
+        InferenceError: no bins tell the conditions of one, or its table has too many cells.
     """
     analyses = tuple(analyses)
-    if schema.design.weight:
-        return analyses, ()
-    asked = [analysis.estimand(schema) for analysis in analyses]
-    counted = [
-        len(one.levels) > 2 if one.kind == "table" else one.kind == "quantile" and bool(one.groups)
-        for one in asked
-    ]
-    found = dict.fromkeys(one.columns for one, own in zip(asked, counted, strict=True) if own)
-    rest = (one for one, own in zip(analyses, counted, strict=True) if not own)
-    return tuple(rest), tuple(found)
+    if not analyses:
+        return (), ()
+    from understudy.inference.own_tables import own_table  # loads the library of formulas
+
+    found = [own_table(analysis.estimand(schema), schema) for analysis in analyses]
+    rest = tuple(one for one, own in zip(analyses, found, strict=True) if own is None)
+    return rest, tuple(own for own in found if own is not None)
 
 
 def by_absences(

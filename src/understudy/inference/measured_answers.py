@@ -64,9 +64,9 @@ def measured_answer(estimand: Estimand, release: Release, facts: Facts) -> Measu
         return moment_answers.moment_answer(estimand, release)
     schema = release.schema
     traits = traits_of(estimand, schema)
-    cells = noisy_cells(traits, release, facts) if len(traits) == 2 else None
+    cells = noisy_cells(traits, release, facts, estimand.where) if len(traits) == 2 else None
     if estimand.kind in TWO_WAY:
-        return None if cells is None else _two_way(estimand, cells, traits, schema)
+        return None if cells is None else two_way_answer(estimand, cells, traits, schema)
     complete = complete_records(release, estimand.columns)
     matrix = matrix_of(release, estimand.columns)
     return _of_groups(estimand, traits, cells, matrix, complete)
@@ -92,9 +92,11 @@ def matrix_answer(
     if isinstance(matrix, TermMatrix) or estimand.kind not in (*TWO_WAY, *OF_GROUPS):
         return moment_answers.answer_of(estimand, matrix, schema, sets)
     traits = traits_of(estimand, schema)
+    if estimand.where:  # of some of the records moments have no counts
+        return None
     cells = moment_cells(traits, matrix, schema) if len(traits) == 2 else None
     if estimand.kind in TWO_WAY:
-        return None if cells is None else _two_way(estimand, cells, traits, schema)
+        return None if cells is None else two_way_answer(estimand, cells, traits, schema)
     return _of_groups(estimand, traits, cells, matrix, sets)
 
 
@@ -121,10 +123,21 @@ def traits_of(estimand: Estimand, schema: Schema) -> tuple[Trait, ...]:
     return (outcome, *traits) if len(outcome.values) <= MOST_VALUES else traits
 
 
-def _two_way(
+def two_way_answer(
     estimand: Estimand, cells: NoisyCells, traits: Sequence[Trait], schema: Schema
 ) -> MeasuredAnswer:
-    require_possible(traits, schema)
+    """The odds ratio, or the test of independence, of two traits.
+
+    Args:
+        estimand: the question.
+        cells: counts of both traits, of the records that it is about.
+        traits: both.
+        schema: in the bins of the counts.
+
+    Raises:
+        InferenceError: the schema forbids a cell, or the answer is lost in noise.
+    """
+    require_possible(traits, schema, estimand.where)
     answer = odds_ratio if estimand.kind == "odds-ratio" else independence
     return MeasuredAnswer(answer(cells, traits), cells.dropped, cells.reason)
 

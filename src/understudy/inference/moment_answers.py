@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -148,23 +148,48 @@ def halves_answer(
         answer: gives that of one half.
 
     Returns:
-        None where the question has no halves, or one has no answer.
+        None where the question has no halves, or one has no answer. A half that is lost in noise
+        has no number, and a note names it.
 
     Raises:
-        InferenceError: one is lost in noise.
+        InferenceError: both are lost in noise.
     """
-    found = [answer(half) for half in estimand.halves]
-    both = [one for one in found if one is not None]
-    if not both or len(both) < len(found):
+    both: list[MeasuredAnswer] = []
+    lost: dict[int, LostInNoiseError] = {}
+    for k, half in enumerate(estimand.halves):
+        try:
+            one = answer(half)
+        except LostInNoiseError as error:
+            lost[k] = error
+            continue
+        if one is None:
+            return None
+        both.append(one)
+    if lost and not both:
+        raise lost[0]
+    names = estimand.names(schema)
+    if not both or len(names) != sum(len(one.pooled.names) for one in both) + len(lost) * (
+        len(both[0].pooled.names)
+    ):
         return None
-    names, pooled = estimand.names(schema), [one.pooled for one in both]
-    if len(names) != sum(len(one.names) for one in pooled):
-        return None
+    pooled = [one.pooled for one in both]
+    for k in lost:
+        hidden = [name.partition(" | ")[2] for name in names[k :: len(both) + len(lost)]]
+        pooled.insert(k, _without_numbers(pooled[0], SMALL_NOTE.format(", ".join(hidden))))
     limits: Limits = {}
     for one in both:
         limits = {**limits, **one.limits}
     dropped = min(one.dropped for one in both)
     return MeasuredAnswer(_interleaved(names, pooled), dropped, both[0].reason, limits)
+
+
+def _without_numbers(pooled: Pooled, note: str) -> Pooled:
+    """Estimates like others, of which none is known, and why."""
+    if isinstance(pooled, Roots) and pooled.squares is not None and pooled.further is not None:
+        return Roots.of(_without_numbers(pooled.squares, note), pooled.further)
+    nothing = np.full(len(pooled.names), np.nan)
+    hidden = {"estimate": nothing, "covariance": np.diag(nothing), "synthesis_share": nothing}
+    return replace(pooled, notes=(note,), **cast(dict[str, Any], hidden))
 
 
 def _interleaved(names: tuple[str, ...], parts: Sequence[Pooled]) -> Pooled:
@@ -181,7 +206,7 @@ def _interleaved(names: tuple[str, ...], parts: Sequence[Pooled]) -> Pooled:
         return np.concatenate([own(one) for one in parts])[places]
 
     covariance = block_diag(*(one.covariance for one in parts))[np.ix_(places, places)]
-    return Inverted(
+    whole = Pooled(
         names,
         joined(lambda one: one.estimate),
         covariance,
@@ -191,6 +216,12 @@ def _interleaved(names: tuple[str, ...], parts: Sequence[Pooled]) -> Pooled:
         parts[0].sets,
         tuple(dict.fromkeys(note for one in parts for note in one.notes)),
         joined(lambda one: one.bias),
+    )
+    if not isinstance(parts[0], Inverted):
+        return whole
+    own = {each.name: getattr(whole, each.name) for each in fields(Pooled)}
+    return Inverted(
+        **own,
         denominator=joined(lambda one: one.denominator),
         mixed=joined(lambda one: one.mixed),
         squared=joined(lambda one: one.squared),
@@ -278,10 +309,10 @@ def _by_terms(
     sets = [estimand.select(records) for records in sets]
     if not all(len(records.complete()) > 1 for records in sets):
         return None
-    if estimand.kind == "correlation":
-        return _correlation(estimand, matrix, schema, sets)
-    if estimand.kind == "std":
-        return _deviation(estimand, matrix, schema, sets)
+    others = {"correlation": _correlation, "std": _deviation, "total": _total_by_terms}
+    other = others.get(estimand.kind)
+    if other is not None:
+        return other(estimand, matrix, schema, sets)
     if estimand.kind in MODELS:
         return answer_of_model(estimand, matrix, schema, sets, squared=squared, factor=factor)
     formula = mean_as_model(estimand)
@@ -322,18 +353,53 @@ def _counts(
     found = moment_counts(estimand, matrix, schema)
     if found is None:
         return None
+    answer = _as_totals(
+        estimand.names(schema), found.estimate, found.noise, len(sets), found.limits
+    )
+    biased = _with_bias(answer.pooled, found.bias, matrix)
+    return replace(answer, pooled=biased, dropped=found.dropped)
+
+
+def _total_by_terms(
+    estimand: Estimand, matrix: TermMatrix, schema: Schema, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    """What an affine function of terms adds up to, in each group, of the records that count."""
+    formula = mean_as_model(estimand)
+    if formula is None:
+        return None
+    matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
+
+    def values(frame: pd.DataFrame) -> Floats:
+        both = formulas.matrices(formula, frame)
+        outcome = both.lhs.to_numpy(np.float64)[:, -1]
+        return np.column_stack([outcome, both.rhs.to_numpy(np.float64)])
+
+    named = formulas.constants(formula)
+    weights = affine_weights(values, estimand.columns, schema, matrix, named)
+    names = estimand.names(schema)
+    if weights is None or len(weights) != len(names) + 1:
+        return None
+    value, groups = weights[:1], weights[1:]
+    estimate = matrix.form(groups, value)[:, 0]
+    noise = matrix.noise_covariance(_outer(groups, np.broadcast_to(value, groups.shape)))
+    return _as_totals(names, estimate, noise, len(sets), limits_met(weights, matrix, schema))
+
+
+def _as_totals(
+    names: tuple[str, ...], estimate: Floats, noise: Floats, sets: int, limits: Limits
+) -> MeasuredAnswer:
+    """Totals of the confidential records, whose error is noise alone."""
     pooled = Pooled(
-        names=estimand.names(schema),
-        estimate=found.estimate,
-        covariance=found.noise,
-        df=np.full(len(found.estimate), np.inf),
-        synthesis_share=np.ones(len(found.estimate)),
+        names=names,
+        estimate=estimate,
+        covariance=noise,
+        df=np.full(len(estimate), np.inf),
+        synthesis_share=np.ones(len(estimate)),
         rule=RULE,
-        sets=len(sets),
+        sets=sets,
         notes=(TOTAL_NOTE,),
     )
-    biased = _with_bias(pooled, found.bias, matrix)
-    return MeasuredAnswer(biased, found.dropped, MEASURED, limits=found.limits)
+    return MeasuredAnswer(pooled, 0.0, MEASURED, limits=limits)
 
 
 def _mean_of_several(

@@ -80,7 +80,8 @@ def needed_terms(estimand: Estimand, schema: Schema) -> NeededTerms | None:
             may be 0; or a condition that no states tell, of a question that is otherwise answered.
     """
     formula = _formula_of(estimand)
-    if formula is None:
+    weighted_total = estimand.kind == "total" and schema.design.weight  # of all terms at once
+    if formula is None or weighted_total:
         return None
     try:
         found = {term for own in _factor_sets(formula, schema) for term in own} - {_ONE}
@@ -97,14 +98,14 @@ def needed_terms(estimand: Estimand, schema: Schema) -> NeededTerms | None:
     try:
         among = among_of(estimand.where, schema) if estimand.where else {}
     except InferenceError:
-        if single and estimand.groups:  # perhaps the sets tell what states do not
-            return None
+        if single and estimand.groups and estimand.kind != "total":
+            return None  # perhaps the sets tell what states do not
         raise
     return NeededTerms(tuple(map(str, closed(found))), estimand.columns, among)
 
 
 def all_needed(estimand: Estimand, schema: Schema) -> tuple[NeededTerms, ...]:
-    """The same of both halves of a mean or deviation by a condition; nothing where one needs none.
+    """The same of both halves of what is asked by a condition; nothing where one needs none.
 
     Args:
         estimand: the question.
@@ -140,7 +141,7 @@ def _formula_of(estimand: Estimand) -> str | None:
         return None
     if estimand.kind == "std" and len(estimand.groups) < 2:
         return _deviation_as_model(estimand)
-    return mean_as_model(estimand) if estimand.kind == "mean" else None
+    return mean_as_model(estimand) if estimand.kind in ("mean", "total") else None
 
 
 def _deviation_as_model(estimand: Estimand) -> str:

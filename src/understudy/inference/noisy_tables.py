@@ -118,11 +118,11 @@ def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
     In the schema's own bins and states, and with noise that was not redrawn until it fell within
     limits, which is not centred.
     """
-    return _counts_states(measurement, columns) and not set(columns) & set(measurement.bins)
+    return counts_states(measurement, columns) and not set(columns) & set(measurement.bins)
 
 
-def _counts_states(measurement: Measurement, columns: Sequence[str]) -> bool:
-    """The same of a table in any bins."""
+def counts_states(measurement: Measurement, columns: Sequence[str]) -> bool:
+    """Return the same of a table in any bins."""
     return (
         measurement.kind is Kind.TABLE
         and set(columns) <= set(measurement.columns)
@@ -143,7 +143,7 @@ def coarser_table(
     Returns:
         None where there is none, or one in the schema's own bins.
     """
-    found = [one for one in measurements if len(columns) > 1 and _counts_states(one, columns)]
+    found = [one for one in measurements if len(columns) > 1 and counts_states(one, columns)]
     if any(covers(one, columns) for one in found):
         return None
     return min(found, key=lambda one: one.stddev, default=None)

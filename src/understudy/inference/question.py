@@ -370,8 +370,12 @@ class Estimand:
 
     @property
     def halves(self) -> tuple[Estimand, ...]:
-        """Of a mean or deviation by a condition: the same of those that meet it, and the others."""
-        if not self.split or self.kind not in ("mean", "std"):
+        """Of what is asked by a condition: the same of those that meet it, and the others.
+
+        Of means, deviations, and totals of an expression.
+        """
+        summed = self.kind in ("mean", "std") or (self.kind == "total" and self.expression)
+        if not (self.split and summed):
             return ()
         left = f"{self.expression} ~ {' + '.join(map(formulas.quote_name, self.groups))}"
         bare = replace(self, split="", formula=left if self.groups else self.expression)
@@ -488,7 +492,7 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
         raise InferenceError("A median has the probability 0.5; take the kind quantile for others.")
     read = _model if kind in MODELS else _of_two if kind in _TWO_TERMS else _linear
     bare, where = split_condition(formula, schema)
-    if where and kind in _TWO_TERMS and kind != "correlation":
+    if where and kind in OF_GROUPS:
         raise InferenceError(f"The kind {kind} is of all records; leave 'where {where}' out.")
     estimand = read(kind, written_out(SAME_AS.get(kind, kind), bare, schema), schema)
     if not estimand.columns:

@@ -566,7 +566,8 @@ def _parts(question: Question, schema: Schema) -> tuple[Estimand, ...] | None:
         texts, own = list(asked.conditions), (asked,) * bool(asked.expression)
     elif asked.kind in (*TWO_WAY, *OF_GROUPS):
         groups, numbers = group_terms(asked.kind, asked.formula)
-        texts = [term for term in groups if term.strip("`") not in schema.columns] + list(numbers)
+        terms = [term for term in groups if term.strip("`") not in schema.columns]
+        texts = [*asked.conditions, *terms, *numbers]
         own = ()
     else:
         return None

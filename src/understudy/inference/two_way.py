@@ -57,10 +57,11 @@ from understudy.inference.linear import require_firm
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.moment_answers import REASON
 from understudy.inference.moment_answers import RULE as MOMENTS
-from understudy.inference.noisy_tables import covering, marginal, pooled_table
+from understudy.inference.noisy_tables import Counts, covering, marginal, pooled_table
 from understudy.inference.records import ABSENT, Records
 from understudy.inference.rules import COUNTS_REASON, Facts
 from understudy.inference.second_moments import LostInNoiseError, MomentMatrix
+from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.schema import Schema
 
@@ -181,17 +182,21 @@ class NoisyCells:
         return np.asarray(np.abs(self.noise).sum(axis=1)).reshape(self.counts.shape)
 
 
-def noisy_cells(traits: Sequence[Trait], release: Release, facts: Facts) -> NoisyCells | None:
+def noisy_cells(
+    traits: Sequence[Trait], release: Release, facts: Facts, where: str = ""
+) -> NoisyCells | None:
     """The counts with the least noise that a release has; None where it has none.
 
     Args:
         traits: two, of columns of their own.
         release: that is asked.
         facts: of the question.
+        where: condition of the records that count; "" for all.
     """
-    matrix = matrix_of(release, _columns(traits, release.schema))
-    by_moments = None if matrix is None else moment_cells(traits, matrix, release.schema)
-    by_tables = table_cells(traits, release) if facts.full else None
+    schema = release.schema
+    matrix = None if where else matrix_of(release, _columns(traits, schema))
+    by_moments = None if matrix is None else moment_cells(traits, matrix, schema)
+    by_tables = table_cells(traits, release.measurements, schema, where) if facts.full else None
     found = [cells for cells in (by_tables, by_moments) if cells is not None]
     return min(found, key=lambda cells: np.trace(cells.noise), default=None)
 
@@ -210,14 +215,14 @@ def require_few(traits: Sequence[Trait]) -> None:
         )
 
 
-def require_possible(traits: Sequence[Trait], schema: Schema) -> None:
-    """Refuse traits that cannot be crossed freely.
+def require_possible(traits: Sequence[Trait], schema: Schema, where: str = "") -> None:
+    """Refuse traits that cannot be crossed freely, among records that meet a condition.
 
     Raises:
         InferenceError: the schema forbids a cell.
     """
-    columns = _columns(traits, schema)
-    allowed = schema.table(columns).allowed_mask().reshape(-1)
+    columns, meets = _columns_met(traits, schema, where)
+    allowed = schema.table(columns).allowed_mask().reshape(-1) & meets
     possible = _by_class(allowed.astype(np.float64), traits, columns, schema) > 0
     if not possible.all():
         row, column = np.argwhere(~possible)[0]
@@ -227,11 +232,19 @@ def require_possible(traits: Sequence[Trait], schema: Schema) -> None:
         )
 
 
-def table_cells(traits: Sequence[Trait], release: Release) -> NoisyCells | None:
-    """The counts of full noisy tables, averaged by precision; None where none has the columns."""
-    schema = release.schema
-    columns = _columns(traits, schema)
-    used = covering(release.measurements, columns)
+def table_cells(
+    traits: Sequence[Trait], measurements: Sequence[Measurement], schema: Schema, where: str = ""
+) -> NoisyCells | None:
+    """The counts of full noisy tables, averaged by precision; None where none has the columns.
+
+    Args:
+        traits: two, of columns of their own.
+        measurements: of a release; those without the columns are passed over.
+        schema: in the bins of the tables.
+        where: condition of the records that count; "" for all.
+    """
+    columns, _ = _columns_met(traits, schema, where)
+    used = covering(measurements, columns)
     if not used:
         return None
     tables = [marginal(measured, columns, schema) for measured in used]
@@ -241,17 +254,42 @@ def table_cells(traits: Sequence[Trait], release: Release) -> NoisyCells | None:
         if not measured.family.is_gaussian:
             weights = table.variances / np.where(own.variances > 0, own.variances, 1.0)
             fourth += weights**4 * _LAPLACE_KURTOSIS * measured.stddev**2 * own.variances
-    counts, variances, cumulants = (
-        _by_class(each, traits, columns, schema) for each in (table.counts, table.variances, fourth)
+    return crossed_cells(traits, table, schema, where, fourth=fourth, sources=len(used))
+
+
+def crossed_cells(
+    traits: Sequence[Trait],
+    table: Counts,
+    schema: Schema,
+    where: str = "",
+    *,
+    fourth: Floats | None = None,
+    sources: int = 1,
+) -> NoisyCells:
+    """The cells of two traits, summed from those of a table.
+
+    Args:
+        traits: two, of columns of their own.
+        table: counts of the columns of both, and of the condition, in the order of the schema.
+        schema: in the bins of the table.
+        where: condition of the records that count; "" for all.
+        fourth: fourth cumulants of its noise, shape (cells,); None where that is normal.
+        sources: tables behind it.
+    """
+    columns, meets = _columns_met(traits, schema, where)
+    cumulants = np.zeros_like(table.variances) if fourth is None else fourth
+    counts, variances, crossed = (
+        _by_class(each * meets, traits, columns, schema)
+        for each in (table.counts, table.variances, cumulants)
     )
     return NoisyCells(
         counts=counts,
         noise=np.diag(variances.reshape(-1)),
-        fourth=cumulants,
-        dropped=float(table.counts.sum() - counts.sum()),
+        fourth=crossed,
+        dropped=float((table.counts * meets).sum() - counts.sum()),
         rule="noise-aware",
         reason=COUNTS_REASON,
-        sources=len(used),
+        sources=sources,
     )
 
 
@@ -283,6 +321,17 @@ def class_weights(trait: Trait, matrix: MomentMatrix, schema: Schema) -> Floats 
     if len(trait.columns) != 1:
         return None
     return matrix.classes(schema, trait.columns[0], trait.class_of, len(trait.labels))
+
+
+def _columns_met(
+    traits: Sequence[Trait], schema: Schema, where: str
+) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+    """Columns of traits and of a condition, and which cells of their table meet it."""
+    if not where:
+        return _columns(traits, schema), np.array(True)
+    condition = Trait.of(where, schema)
+    columns = _columns((*traits, condition), schema)
+    return columns, condition.within(columns, schema) == 1
 
 
 def _columns(traits: Sequence[Trait], schema: Schema) -> tuple[str, ...]:

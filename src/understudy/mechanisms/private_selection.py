@@ -317,7 +317,7 @@ class TableDistance(Mechanism[Released[int], DiscreteNoise]):
         if not fits:
             raise MethodError("A distance needs tables, and counts and a limit of each.")
         for names, own in zip(self.marginals, self.counts, strict=True):
-            if own.shape != (dense_domain(terms, names).n_cells + 1,):
+            if own.shape != (dense_domain(terms.view, names).n_cells + 1,):
                 raise MethodError(f"The counts of {', '.join(names)} are not those of its cells.")
         noise = terms.calibrate_noise("geometric", spend)
         query = f"largest distance of {len(self.marginals)} tables from the synthetic ones"

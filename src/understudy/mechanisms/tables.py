@@ -51,7 +51,7 @@ Noise: discrete Laplace of scale 1/ε; truncated to [0, n] with a calibrated sca
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -60,7 +60,7 @@ import numpy as np
 from understudy.dp import perturbation
 from understudy.dp.budget import divide_cost
 from understudy.dp.calibration import NoiseName
-from understudy.dp.confidential import PublicContext, SecretRows
+from understudy.dp.confidential import CodedView, PublicContext, SecretRows
 from understudy.dp.distributions import ContinuousLaplace, DiscreteNoise
 from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer, answers
 from understudy.dp.perturbation import (
@@ -104,6 +104,8 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
             guarantee then names the unpaid leak.
         overspend: how many times its cost the noise is worth, in paper mode; that is named, too.
         beside: whether they are bought for answers alone, beside what records are drawn from.
+        bins: of numeric columns, where these are counted in others than those of the view. Other
+            bins are a map from record to record, so that sensitivities stay as they are.
     """
 
     name: ClassVar[str] = "noisy table"
@@ -116,15 +118,18 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
     mode: Mode = "strict"
     overspend: Fraction = EXACTLY
     beside: bool = False
+    bins: Bins = field(default_factory=dict)
 
     def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[NoiseDistribution], ...]:
         """One step for each table.
 
         Raises:
             MethodError: a table too large to write out, or noise that does not fit the accounting.
+            SchemaError: bins that do not fit their column.
             BudgetError: more than is left, or next to nothing.
         """
-        domains = [dense_domain(terms, names) for names in self.marginals]
+        counted = terms.view.rebin(self.bins) if self.bins else terms.view
+        domains = [dense_domain(counted, names) for names in self.marginals]
         shares = divide_cost(spend, self.weights, len(self.marginals))
         terms.require(spend)
         noises = [
@@ -159,6 +164,7 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
         self, rows: SecretRows, charges: tuple[Charge[NoiseDistribution], ...], source: Randomness
     ) -> Outcome[tuple[Released[NoisyTable], ...]]:
         """Count all of them in one pass, and add noise to each."""
+        rows = rows.rebin(self.bins) if self.bins else rows
         view, exact = rows.view, rows.tables(self.marginals)
         tables = [
             replace(
@@ -311,13 +317,17 @@ def query_of(columns: tuple[str, ...]) -> str:
     return "counts by " + " × ".join(columns) if columns else "count"
 
 
-def dense_domain(terms: PublicContext, names: tuple[str, ...]) -> Domain:
+def dense_domain(view: CodedView, names: tuple[str, ...]) -> Domain:
     """The cells of a table that is written out.
+
+    Args:
+        view: how the rows are coded.
+        names: of its columns.
 
     Raises:
         MethodError: an unknown column, or more cells than `MAX_CELLS`.
     """
-    domain = terms.view.domain(names)
+    domain = view.domain(names)
     if domain.n_cells > MAX_CELLS:
         raise MethodError(
             f"The table of {', '.join(names)} has {domain.n_cells:,} cells, too many to write out "

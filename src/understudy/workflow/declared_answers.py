@@ -141,9 +141,10 @@ def divide(weights: Sequence[float]) -> tuple[Fraction, ...]:
 
 def _needed(analysis: DeclaredAnalysis, schema: Schema, accounting: Accounting) -> Measured:
     """What has the answer to one analysis."""
-    _, marginals = by_tables([analysis], schema)
-    if marginals:
-        return NoisyTables(marginals, natural_noise(accounting), beside=True)
+    _, tables = by_tables([analysis], schema)
+    for own in tables:
+        noise = natural_noise(accounting)
+        return NoisyTables((own.columns,), noise, beside=True, bins=own.bins)
     _, needs = by_terms([analysis], schema)
     if needs:
         return term_moments(needs)[0][0]

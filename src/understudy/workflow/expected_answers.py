@@ -29,12 +29,12 @@ from scipy.special import gammaincinv, ndtr
 from understudy._arrays import Z_95, Floats
 from understudy.errors import InferenceError
 from understudy.features.grids import LineCells, find_limits, line_bins
-from understudy.inference.declared import DeclaredAnalysis, Expected, columns_of
+from understudy.inference.declared import DeclaredAnalysis, Expected, by_tables, columns_of
 from understudy.inference.linear import Inverted
 from understudy.inference.measured_answers import matrix_answer
 from understudy.inference.moment_answers import MeasuredAnswer, halves_answer
 from understudy.inference.needed_terms import needed_terms
-from understudy.inference.quantiles import expected_halves
+from understudy.inference.own_tables import expected_parts
 from understudy.inference.records import Records
 from understudy.inference.second_moments import (
     FIRM,
@@ -100,43 +100,36 @@ def expected_answers(
         rows = with_skewed_numbers(rows, schema, ())
     sources = _sources(analyses, schema, _limited(steps, schema, rows, lines), rows, pure=pure)
     found: list[Expected] = []
-    tables = _tables(steps)
     for analysis in analyses:
-        columns = analysis.estimand(schema).columns
-        if columns in tables:
-            found += _expect_cells(analysis, tables[columns], schema, rows)
+        stddev = _counted(analysis, schema, steps)
+        if stddev is not None:
+            found += _expect_counts(analysis, stddev, schema, rows)
             continue
         assumed = Assumed(sources, schema, rows, (float(rows.height), rows_stddev))
         found += _expect_answer(analysis, assumed)
     return tuple(found)
 
 
-def _tables(steps: Sequence[Step]) -> dict[tuple[str, ...], float]:
-    """Columns of tables that are bought for answers → deviation of the noise in a cell."""
-    return {
-        columns: stddev
-        for asked, stddev in steps
-        if isinstance(asked, NoisyTables)
-        for columns in asked.marginals
-    }
+def _counted(analysis: DeclaredAnalysis, schema: Schema, steps: Sequence[Step]) -> float | None:
+    """Deviation of the noise in a cell of the analysis' own table; None where it has none."""
+    _, tables = by_tables([analysis], schema)
+    for asked, stddev in steps:
+        if isinstance(asked, NoisyTables) and any(
+            (tuple(asked.marginals), asked.bins) == ((own.columns,), own.bins) for own in tables
+        ):
+            return stddev
+    return None
 
 
-def _expect_cells(
+def _expect_counts(
     analysis: DeclaredAnalysis, stddev: float, schema: Schema, rows: pl.DataFrame
 ) -> list[Expected]:
-    """Shares of cells that are counted, with the noise in the cell and in their sum."""
-    estimand = analysis.estimand(schema)
-    scores = estimand.scores(Records.complete_of(rows, schema, estimand.columns))
-    if estimand.kind == "quantile":
-        halves = expected_halves(estimand, scores, schema, stddev)
-        return [Expected(str(analysis), *one) for one in halves]
-    counts = np.bincount(scores.quantity[scores.quantity >= 0], minlength=len(scores.names))
-    n = max(int(counts.sum()), 1)
-    shares = counts / n
-    noise = Z_95 * stddev / n * np.sqrt(1 - 2 * shares + len(shares) * shares**2)
-    sampling = Z_95 * np.sqrt(shares * (1 - shares) / n)
-    each = zip(scores.names, noise.tolist(), sampling.tolist(), strict=True)
-    return [Expected(str(analysis), name, own, other) for name, own, other in each]
+    """What is told by the table that is counted for an analysis."""
+    try:
+        found = expected_parts(analysis.estimand(schema), schema, rows, stddev)
+    except InferenceError as error:
+        return [Expected(str(analysis), "", np.nan, np.nan, str(error))]
+    return [Expected(str(analysis), *one) for one in found]
 
 
 def require_moments(
@@ -198,7 +191,7 @@ def difficulties(
     found = []
     for analysis, asked in zip(analyses, steps, strict=True):
         if isinstance(asked, NoisyTables):
-            answers = _expect_cells(analysis, _SLIGHT, schema, rows)
+            answers = _expect_counts(analysis, _SLIGHT, schema, rows)
         else:
             sources = _sources([analysis], schema, [(asked, _SLIGHT)], rows, pure=pure)
             about = float(rows.height), 0.0
@@ -387,12 +380,11 @@ def expected_ranges(
     even = _rows(schema, min(n_rows, _MOST_ROWS), None)
     about = float(even.height), rows_stddev
     found: list[ExpectedRange] = []
-    tables = _tables(steps)
     for analysis in analyses:
-        estimand = analysis.estimand(schema)
-        if estimand.columns in tables:
-            if estimand.kind == "quantile":
-                found += _expect_quantiles(analysis, tables[estimand.columns], schema, even)
+        stddev = _counted(analysis, schema, steps)
+        if stddev is not None:
+            if analysis.estimand(schema).kind == "quantile":
+                found += _expect_quantiles(analysis, stddev, schema, even)
             continue  # cells are counted, wherever numbers lie
         each, chance, lost = dict[str, list[float]](), 0.0, False
         for skewed in _ways(analysis, schema):
@@ -419,7 +411,7 @@ def _expect_quantiles(
         with_skewed_numbers(even, schema, (), long_tailed=True),
         _rows(schema, even.height, None, over_bins=True),
     )
-    answers = [_expect_cells(analysis, stddev, schema, rows) for rows in ways]
+    answers = [_expect_counts(analysis, stddev, schema, rows) for rows in ways]
     found = []
     for each in zip(*answers, strict=True):  # NaN for a group without records
         known = [one.half_width for one in each if math.isfinite(one.half_width)] or [math.nan]

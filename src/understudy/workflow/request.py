@@ -524,21 +524,22 @@ def _further_bins(declared: Schema, schema: Schema) -> dict[str, tuple[str, ...]
 
 
 def _require_own_bins(declared: tuple[DeclaredAnalysis, ...], schema: Schema) -> None:
-    """Refuse a declared table of numbers whose bins a method may yet choose by what it measures.
+    """Refuse a declared table by numbers whose bins a method may yet choose by what it measures.
 
     Its cells are those of the release; a quantile is answered from wider bins as well.
 
     Raises:
-        MethodError: a column of it has no bins of its own.
+        MethodError: a column by whose bins it asks has none of its own.
     """
-    _, tables = by_tables([one for one in declared if one.kind == "table"], schema)
-    chosen = fine_bins(schema) if tables else {}
-    for columns in tables:
-        for name in columns:
+    counted = [one for one in declared if by_tables([one], schema)[1]]
+    chosen = fine_bins(schema) if counted else {}
+    for analysis in counted:
+        asked = analysis.estimand(schema)
+        for name in () if asked.kind == "quantile" else (*asked.levels, *asked.groups):
             if name in chosen:
                 raise MethodError(
-                    f"The declared table of {', '.join(columns)} is counted in declared bins, and "
-                    f"{name} has none: declare some, such as bins = 8."
+                    f"The declared table of {', '.join(asked.columns)} is counted in declared "
+                    f"bins, and {name} has none: declare some, such as bins = 8."
                 )
 
 

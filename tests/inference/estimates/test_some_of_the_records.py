@@ -148,8 +148,8 @@ def test_a_bin_that_a_condition_cuts_is_no_part_of_an_answer(rows, where):
     ("kind", "formula", "said"),
     [
         (
-            "odds-ratio",
-            "sex + works where age >= 65",
+            "ratio",
+            "works ~ sex where age >= 65",
             "of all records; leave 'where age >= 65' out",
         ),
         ("mean", "kids where sex == 'x'", "has no level 'x'"),

@@ -1,0 +1,232 @@
+"""Tables that are counted for one question, and what they answer.
+
+What rests on counts alone is told best by a table that has no more cells than the question tells
+apart: each record adds noise to one of them, however many there are, but an answer has the noise of
+all cells that it sums. So a number that a condition compares with 63 has two bins in it, below 63
+and from there on; a condition is a column of two states. Levels that a question names, groups, and
+the number whose quantile is asked for have the states or bins that they have in the schema.
+
+Such questions are shares and counts of a condition, or among the records of one; odds ratios and
+tests of independence of conditions; quantiles by a group or of some records; and tables of three
+columns or more, as second moments tell two at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import numpy as np
+import polars as pl
+
+from understudy._arrays import Z_95
+from understudy.dp.released import Bins
+from understudy.errors import InferenceError
+from understudy.inference.conditions import (
+    UntoldError,
+    fewest_bins,
+    require_told,
+    state_values,
+)
+from understudy.inference.contributions import cell_scores
+from understudy.inference.counts import Counted, estimate_counts, table_estimates
+from understudy.inference.measured_answers import traits_of, two_way_answer
+from understudy.inference.noisy_tables import MOST_CELLS, Counts, counts_states
+from understudy.inference.quantiles import count_quantiles, expected_halves
+from understudy.inference.question import SHARES, TWO_WAY, Estimand, group_terms
+from understudy.inference.records import ABSENT, Records
+from understudy.inference.two_way import crossed_cells, table_cells
+from understudy.release.measurement import Measurement
+from understudy.schema import Schema
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """A table that is counted for one question.
+
+    Attributes:
+        columns: of it, in the order of the schema.
+        bins: of numbers, where these are others than those of the schema.
+    """
+
+    columns: tuple[str, ...]
+    bins: Bins = field(default_factory=dict)
+
+
+def own_table(estimand: Estimand, schema: Schema) -> OwnTable | None:
+    """The table that a question needs of its own; None where others answer it.
+
+    Args:
+        estimand: the question.
+        schema: public.
+
+    Raises:
+        InferenceError: no bins tell its conditions, nobody can meet one, or the table has too many
+            cells.
+    """
+    if schema.design.weight or not is_counted(estimand):  # tables count no weights
+        return None
+    return _own_table(estimand, _Same(schema))
+
+
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """A schema that is equal to itself alone, since whole ones take long to compare."""
+
+    schema: Schema
+
+    def __hash__(self) -> int:
+        return id(self.schema)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.schema is self.schema
+
+
+@lru_cache(maxsize=64)
+def _own_table(estimand: Estimand, of: _Same) -> OwnTable:
+    """The same of a question that is counted; a plan asks for it many times."""
+    schema = of.schema
+    found = OwnTable(estimand.columns, fewest_bins(estimand, schema, _kept(estimand, schema)))
+    told = schema.with_bins(found.bins)
+    require_told(estimand, told)
+    _require_values(estimand, told)
+    cells = told.table(found.columns).n_cells
+    if cells > MOST_CELLS:
+        raise InferenceError(
+            f"The table of {', '.join(found.columns)} that {estimand.text!r} needs has {cells:,} "
+            f"cells, more than {MOST_CELLS:,}; declare fewer bins, or leave a column out."
+        )
+    return found
+
+
+def tables_that_tell(
+    estimand: Estimand, measurements: Sequence[Measurement], schema: Schema
+) -> Iterator[tuple[Measurement, Schema]]:
+    """Tables in bins of their own that count what a question asks for, each with these bins.
+
+    Args:
+        estimand: the question.
+        measurements: of a release.
+        schema: of the release.
+    """
+    if not is_counted(estimand):
+        return
+    kept = _kept(estimand, schema) if estimand.kind != "quantile" else ()
+    for one in measurements:
+        apart = set(one.bins) & set(estimand.columns)
+        if not apart or apart & set(kept) or not counts_states(one, estimand.columns):
+            continue
+        told = one.bin_schema(schema)
+        try:
+            require_told(estimand, told)
+            _require_values(estimand, told)
+        except UntoldError:
+            continue
+        yield replace(one, bins={}), told
+
+
+def counted_answer(estimand: Estimand, table: Measurement, schema: Schema) -> Counted:
+    """The answer of a table that counts what a question asks for.
+
+    Args:
+        estimand: the question.
+        table: that tells it.
+        schema: in the bins of the table.
+
+    Raises:
+        InferenceError: the answer is lost in noise, or the schema forbids a cell.
+    """
+    if estimand.kind == "quantile":
+        return count_quantiles(estimand, [table], schema)
+    if estimand.kind not in TWO_WAY:
+        return estimate_counts(estimand, [table], schema)
+    traits = traits_of(estimand, schema)
+    cells = table_cells(traits, [table], schema, estimand.where)
+    assert cells is not None
+    answer = two_way_answer(estimand, cells, traits, schema)
+    noise = float(np.sqrt(table.stddev**2 * table.domain(schema).n_cells))
+    return Counted(answer.pooled, answer.dropped, noise, varied=False)
+
+
+def expected_parts(
+    estimand: Estimand, schema: Schema, rows: pl.DataFrame, stddev: float
+) -> list[tuple[str, float, float]]:
+    """Expected half-widths of intervals of 95 % that a question's own table gives.
+
+    Args:
+        estimand: a question that has one.
+        schema: public.
+        rows: that stand for those of the release.
+        stddev: of the noise in a cell.
+
+    Returns:
+        Name of each estimate, and half of its interval by noise, and by sampling; NaN for a group
+        without records.
+
+    Raises:
+        InferenceError: as for `own_table`, or the answer is lost in noise.
+    """
+    own = own_table(estimand, schema)
+    assert own is not None
+    told = schema.with_bins(own.bins)
+    records = Records.complete_of(rows, told, own.columns)
+    if estimand.kind == "quantile":  # of all cells some may count
+        scores = cell_scores(estimand, told)
+        counting = float((scores.quantity != ABSENT).mean()) if estimand.where else 1.0
+        return expected_halves(estimand, estimand.scores(records), told, stddev * counting**0.5)
+    sizes = [told.columns[name].size for name in own.columns]
+    cells = np.ravel_multi_index([records.states[name] for name in own.columns], sizes)
+    counts = np.bincount(cells, minlength=int(np.prod(sizes))).astype(np.float64)
+    allowed = told.table(own.columns).allowed_mask().reshape(-1).astype(np.float64)
+    table = Counts(counts, stddev**2 * allowed)
+    if estimand.kind in TWO_WAY:
+        traits = traits_of(estimand, told)
+        crossed = crossed_cells(traits, table, told, estimand.where)
+        pooled = two_way_answer(estimand, crossed, traits, told).pooled
+    else:
+        pooled = table_estimates(estimand, table, told, 1).pooled
+    variance, share = np.diag(pooled.covariance), pooled.synthesis_share
+    parts = (Z_95 * np.sqrt(variance * part) for part in (share, 1 - share))
+    each = zip(pooled.names, *(part.tolist() for part in parts), strict=True)
+    return [one for one in each if np.isfinite(one[1:]).any()]  # a test has no width
+
+
+def is_counted(estimand: Estimand) -> bool:
+    """Return whether counts of cells have the whole answer, and moments do not have it as well."""
+    if estimand.kind == "table" and len(estimand.levels) > 2:
+        return True
+    if estimand.kind == "quantile":
+        return bool(estimand.groups or estimand.conditions)
+    if estimand.kind in TWO_WAY:
+        terms, _ = group_terms(estimand.kind, estimand.formula)
+        plain = all(term.strip("`") in estimand.columns for term in terms)
+        return bool(estimand.where) or not plain
+    counted = estimand.kind in SHARES or estimand.called == "count"
+    return counted and bool(estimand.conditions or estimand.expression)
+
+
+def _kept(estimand: Estimand, schema: Schema) -> set[str]:
+    """Columns whose states are told apart one by one."""
+    kept = {*estimand.levels, *estimand.groups}
+    if estimand.kind == "quantile":
+        kept |= {*estimand.used}
+    elif estimand.kind in TWO_WAY:
+        terms, _ = group_terms(estimand.kind, estimand.formula)
+        kept |= {term.strip("`") for term in terms} & {*schema.names}
+    return kept
+
+
+def _require_values(estimand: Estimand, schema: Schema) -> None:
+    """Refuse what states do not tell of terms, or of an expression that is true or false.
+
+    Raises:
+        UntoldError: some bin has numbers of both kinds.
+        InferenceError: the expression cannot be computed.
+    """
+    if estimand.kind in TWO_WAY:
+        for term in group_terms(estimand.kind, estimand.formula)[0]:
+            if term.strip("`") not in schema.columns:
+                state_values(term, schema)
+    elif estimand.kind != "quantile" and estimand.expression:
+        state_values(estimand.expression, schema)
