@@ -165,6 +165,18 @@ def test_medians_by_group_are_as_wide_as_planned_in_bins_of_any_length(shape, bi
         assert all(largest < 10 * least for least, largest in halves["known"])
 
 
+def test_a_mean_beside_a_median_of_the_same_columns_is_expected_in_its_own_unit():
+    asked = {"epsilon": 1, "delta": "1e-6", "assume_rows": N}
+    schema = schema_of("gamma", True)
+    both = us.plan(schema, analyses=["mean pay ~ sex", "median pay ~ sex"], **asked)
+    alone = us.plan(schema, analyses=["mean pay ~ sex"], **asked)
+    for analyses in ("expected", "ranges"):
+        names = [one.name for one in getattr(both, analyses)]
+        assert len(names) == len(set(names)) == 4
+    for one, other in zip(both.ranges, alone.ranges, strict=False):
+        assert other.least < one.least < 3 * other.least
+
+
 def lost(upper):
     """A number that lies in a small part of its bounds."""
     return us.Schema.loads(
@@ -197,11 +209,52 @@ def test_plan_shows_both_and_the_chance(capsys):
     plan = planned("gamma", True)
     render.describe_plan(plan)
     shown = capsys.readouterr().out
-    assert "may be" in shown
+    assert "together" in shown
     assert "refused" in shown
     told = plan_json(plan)
     assert [one["name"] for one in told["ranges"]] == [one["name"] for one in told["expected"]]
     assert all(one["refusal"] < 0.01 for one in told["ranges"])
+
+
+MONEY = {
+    "wide": {"upper": 100 * TOP, "decimals": 0},
+    "steps": {"upper": 100 * TOP, "bins": [0, 100, 1_000, 10_000, 100_000, 100 * TOP]},
+    "signed": {"lower": -100 * TOP, "upper": 100 * TOP, "decimals": 0},
+}
+
+
+@pytest.mark.parametrize("bounds", MONEY)
+def test_means_of_money_in_far_wider_bounds_are_said_to_be_between_widths(bounds, capsys):
+    """Of numbers in a hundredth of their range, whose place nobody declared, and where one did."""
+    halves, plans = {}, {}
+    asked = {"epsilon": 1, "delta": "1e-6", "analyses": ["mean pay ~ sex", "total pay"]}
+    for name, more in {"known": {"typical": [200, 2_400]}, "unknown": {}}.items():
+        schema = us.Schema.loads(
+            column("pay", "continuous", source="law", **{"lower": 0, **MONEY[bounds], **more})
+            + column("sex", "categorical", levels=["f", "m"], source="law")
+        )
+        plans[name] = us.plan(schema, assume_rows=N, **asked)
+        halves[name] = ranges(plans[name])
+    made = us.synthesize(rows("log-normal").drop("age"), schema, insecure_noise_seed=6, **asked)
+    for analysis in asked["analyses"]:
+        kind, formula = analysis.split(" ", 1)
+        pooled = us.analyze(made, kind, formula).pooled
+        lower, upper = pooled.interval(0.95)
+        for name, half in zip(pooled.names, ((upper - lower) / 2).tolist(), strict=True):
+            least, largest = halves["unknown"][analysis, name]
+            assert least / 2 < half < largest / 20
+            one, other = halves["known"][analysis, name]
+            assert one == other
+            assert half / 2 < one < 2 * half
+    said = "How wide some intervals will be depends on how much of its range a number uses: pay."
+    assert [any(one.startswith(said) for one in plan.remarks) for plan in plans.values()] == [0, 1]
+    told = plan_json(plans["unknown"])["expected"]
+    assert [one["half_width"] for one in told] == [[*ends] for ends in halves["unknown"].values()]
+    render.describe_plan(plans["unknown"])
+    shown = capsys.readouterr().out
+    assert all(f"{largest:,.3g}" in shown for _, largest in halves["unknown"].values())
+    (line,) = (one for one in shown.splitlines() if one.startswith("│ total pay"))
+    assert line.count("–") == 2
 
 
 @pytest.mark.parametrize("typical", [[5, 5], [60, 20], [-1, 50], [10, 200]])
@@ -236,7 +289,7 @@ def test_codes_stay_as_they_are(codes):
     )
     rng = np.random.default_rng(5)
     even = decode(schema.domain.draw(4_000, rng.random), schema, rng)
-    found = with_skewed_numbers(even, schema, ())
+    found = with_skewed_numbers(even, schema, {})
     before, after = (Records.of(each, schema, ("pay",)) for each in (even, found))
     assert (before.complete() == after.complete()).all()
     assert before.complete().all() != bool(codes)

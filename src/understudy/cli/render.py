@@ -24,6 +24,7 @@ from understudy.cli.console import MOST_ROWS, escape, out, sets_words
 
 if TYPE_CHECKING:
     from understudy.inference.amended import AmendedAnswer, Told
+    from understudy.inference.declared import Expected
     from understudy.inference.verdict import Verdict, VerdictPlan
     from understudy.inference.waves import Waves
     from understudy.ledger.account import Totals
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from understudy.methods.plan import PlannedTable
     from understudy.workflow.amend import AnswerPlan, ExpectedGain
     from understudy.workflow.choose import ChoicePlan
+    from understudy.workflow.expected_answers import ExpectedRange
     from understudy.workflow.plan import Plan
 
 
@@ -45,11 +47,21 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         for part in (plan.tables, plan.setup)
     )
     budget = {"epsilon": decimal_up(plan.budget.epsilon), "delta": decimal_up(plan.budget.delta)}
-    expected = [row.to_json() for row in plan.expected]
+    known = plan.known_ranges
+    expected = [
+        row.to_json() | {"half_width": _ends(row, known.get((row.analysis, row.name)))}
+        for row in plan.expected
+    ]
     ranges = [row.to_json() for row in plan.ranges]
     parts = {"budget": budget, "setup": setup, "tables": tables}
     parts |= {"expected": expected, "ranges": ranges}
     return {**vars(plan), **parts}
+
+
+def _ends(row: Expected, known: ExpectedRange | None) -> list[float | None]:
+    """The least and the largest half-width that is expected; None for one without an end."""
+    ends = (known.least, known.largest) if known else (row.half_width, row.half_width)
+    return [end if math.isfinite(end) else None for end in ends]
 
 
 def choice_json(plan: ChoicePlan) -> dict[str, Any]:
@@ -136,46 +148,40 @@ def describe_plan(plan: Plan) -> None:
 
 SPREADS = (
     "Widths are for numbers of which nine in ten lie within what the schema calls typical. Where "
-    "it says nothing, they are spread evenly between their bounds. Beside them is what widths may "
-    "be. Numbers of which nothing is typical are even, or all, or only the outcome, or all but it, "
-    "in the lowest tenth of their range. For quantiles by group they may be as many in each bin, "
-    "or skewed within what is typical. "
+    "it says nothing, it depends on how much of their range numbers use. They are taken to be even "
+    "between their bounds; or all, or only the outcome, or all but it, to lie in a tenth of that; "
+    "or the outcome in less, where bins or decimals allow that. For quantiles by group they may "
+    "also be as many in each bin, or skewed within what is typical. "
     "Refused: the largest chance that noise hides what the analysis rests on."
 )
 
 
 def _expected_table(plan: Plan) -> Table:
-    """Tabulate how exact the answers to declared analyses will be."""
+    """Tabulate how exact the answers to declared analyses will be.
+
+    Parts of a width are shown where one number says it.
+    """
     from understudy.inference.analysis import half_width_text
 
     table = Table(title=f"Expected 95 % half-widths, for {plan.assumed_rows:,} records")
     table.add_column("analysis", overflow="fold")
     for heading in ("estimate", "by noise", "by sampling", "together"):
         table.add_column(heading, justify="right" if heading != "estimate" else "left")
-    ranges = {(row.analysis, row.name): row for row in plan.ranges}
+    ranges = plan.known_ranges
     chances = {row.analysis: row.refusal for row in plan.ranges}
-    if ranges:
-        table.add_column("may be", justify="right")
+    if plan.ranges:
         table.add_column("refused", justify="right")
         table.caption, table.caption_justify = SPREADS, "left"
     for row in plan.expected:
-        parts = row.noise, row.sampling, row.half_width
-        widths = map(half_width_text, parts)
-        shown = (row.refused, "–", "–", "–") if row.refused else (row.name, *widths)
-        other = ranges.get((row.analysis, row.name))
-        known = other is not None and math.isfinite(other.least)
-        ends = _ends(other.least, other.largest) if other and known else "–"
-        more = (ends, _percent(chances.get(row.analysis, 0.0))) if ranges else ()
-        table.add_row(escape(row.analysis), *map(escape, (*shown, *more)))
+        parts = [half_width_text(part) for part in (row.noise, row.sampling, row.half_width)]
+        name, other = row.name or row.refused, ranges.get((row.analysis, row.name))
+        if other:
+            parts = [*(parts[:2] if other.is_sure else ("–", "–")), other.words]
+        elif row.refused:
+            parts = ["–"] * 3
+        more = (_percent(chances.get(row.analysis, 0.0)),) if plan.ranges else ()
+        table.add_row(escape(row.analysis), *map(escape, (name, *parts, *more)))
     return table
-
-
-def _ends(least: float, largest: float) -> str:
-    """Between which half-widths an interval may be."""
-    low, high = f"± {least:,.3g}", f"{largest:,.3g}"
-    if not math.isfinite(largest):
-        return f"{low} or more"
-    return low if low == f"± {high}" else f"{low} to {high}"
 
 
 def _percent(chance: float) -> str:

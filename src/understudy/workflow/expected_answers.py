@@ -7,7 +7,12 @@ the schema, numbers where they are typical. The noise is that of the plan. No da
 Numbers are seldom spread evenly between their bounds, and what rests on them is then less exact, or
 lost in the noise. So the same is computed for other numbers too (`expected_ranges`). Where a schema
 says what is typical, 90 in 100 numbers lie there. Where it does not, numbers are taken to be even,
-and to lie in the lowest tenth of their range: all of them, the outcome alone, and all but it.
+and to lie in a tenth of their range, from the lower bound or from 0: all of them, the outcome
+alone, and all but it.
+
+Bounds may be far wider still: those of an amount of money, say, hold for wages by the hour and for
+prices of houses. Its noise falls with the range that it uses, as numbers are cut off at what a
+number line finds. So an outcome is also taken to lie in a smaller part (`_least_part`).
 
 Quantiles by group are counted in bins, and their intervals cover whole bins: how long they are
 depends on which bins numbers lie in. Where somebody declared bins of uneven lengths, these may
@@ -18,7 +23,7 @@ and over the bins. Those that lie within what is typical may also be skewed ther
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +70,9 @@ _MOST_ROWS = 200_000
 _FEW_ROWS = 1_000
 _ROWS_PER_STATE = 50  # so that each state is drawn
 _SLIGHT = 1e-3  # noise to first order
-_UNKNOWN = 10  # part of the range in which skewed numbers lie where none is typical
+_UNKNOWN, _LEAST_PART = 0.1, 0.001  # of the range, in which numbers lie where none is typical
+_VALUES = 1_000
+_FAR = 4  # times as wide, so that the middle one is a factor of two off
 _TAIL = 0.05
 _GAMMA = 2.0  # shape of a skewed distribution
 
@@ -97,7 +104,7 @@ def expected_answers(
     """
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
     if like is None:
-        rows = with_skewed_numbers(rows, schema, ())
+        rows = with_skewed_numbers(rows, schema, {})
     sources = _sources(analyses, schema, _limited(steps, schema, rows, lines), rows, pure=pure)
     found: list[Expected] = []
     for analysis in analyses:
@@ -187,7 +194,7 @@ def difficulties(
         pure: whether the budget has no δ.
     """
     n = min(max(_FEW_ROWS, _ROWS_PER_STATE * max(schema.sizes)), _MOST_ROWS)
-    rows = with_skewed_numbers(_rows(schema, n, None), schema, ())
+    rows = with_skewed_numbers(_rows(schema, n, None), schema, {})
     found = []
     for analysis, asked in zip(analyses, steps, strict=True):
         if isinstance(asked, NoisyTables):
@@ -344,6 +351,19 @@ class ExpectedRange:
     largest: float
     refusal: float
 
+    @property
+    def is_sure(self) -> bool:
+        """True if some one width is within a factor of two of all that it may be."""
+        return self.largest <= _FAR * self.least
+
+    @property
+    def words(self) -> str:
+        """Between which half-widths an interval may be; one where they look the same."""
+        low, high = f"± {self.least:,.3g}", f"{self.largest:,.3g}"
+        if not math.isfinite(self.largest):
+            return f"{low} or more"
+        return low if low == f"± {high}" else f"{low} to {high}"
+
     def to_json(self) -> dict[str, Any]:
         """Plain data; None for what is not expected."""
         return {
@@ -387,8 +407,8 @@ def expected_ranges(
                 found += _expect_quantiles(analysis, stddev, schema, even)
             continue  # cells are counted, wherever numbers lie
         each, chance, lost = dict[str, list[float]](), 0.0, False
-        for skewed in _ways(analysis, schema):
-            rows = with_skewed_numbers(even, schema, skewed)
+        for parts in _ways(analysis, schema):
+            rows = with_skewed_numbers(even, schema, parts)
             limited = _limited(steps, schema, rows, lines)
             sources = _sources([analysis], schema, limited, rows, pure=pure)
             widths, refusal = _half_widths(analysis, Assumed(sources, schema, rows, about))
@@ -406,9 +426,9 @@ def _expect_quantiles(
 ) -> list[ExpectedRange]:
     """Half-widths of quantiles by group over several ways in which numbers lie in bins."""
     ways = (
-        with_skewed_numbers(even, schema, ()),
-        with_skewed_numbers(even, schema, columns_of([analysis], schema)),
-        with_skewed_numbers(even, schema, (), long_tailed=True),
+        with_skewed_numbers(even, schema, {}),
+        with_skewed_numbers(even, schema, dict.fromkeys(_columns(analysis, schema), _UNKNOWN)),
+        with_skewed_numbers(even, schema, {}, long_tailed=True),
         _rows(schema, even.height, None, over_bins=True),
     )
     answers = [_expect_counts(analysis, stddev, schema, rows) for rows in ways]
@@ -419,17 +439,41 @@ def _expect_quantiles(
     return found
 
 
-def _ways(analysis: DeclaredAnalysis, schema: Schema) -> list[frozenset[str]]:
-    """Sets of columns that are taken to be skewed, of those of which nothing is typical."""
-    columns = {name: schema.columns[name] for name in columns_of([analysis], schema)}
-    unknown = frozenset(
-        name
-        for name, column in columns.items()
+def _ways(analysis: DeclaredAnalysis, schema: Schema) -> list[dict[str, float]]:
+    """Parts of their range in which numbers are taken to lie, of those of which nothing is typical.
+
+    A column that a way does not name is even.
+    """
+    unknown = {
+        name: column
+        for name, column in _columns(analysis, schema).items()
         if isinstance(column, Integer | Continuous) and column.typical is None
-    )
+    }
+    all_of_them = dict.fromkeys(unknown, _UNKNOWN)
     outcome = analysis.formula.partition("~")[0].strip().strip("`")
-    ways = (frozenset[str](), unknown, unknown & {outcome}, unknown - {outcome})
-    return list(dict.fromkeys(ways))
+    others = {name: part for name, part in all_of_them.items() if name != outcome}
+    ways = [dict[str, float](), all_of_them, others]
+    if outcome in unknown:
+        least = _least_part(unknown[outcome])
+        ways += [{outcome: _UNKNOWN}, {outcome: least}, {**all_of_them, outcome: least}]
+    return [way for k, way in enumerate(ways) if way not in ways[:k]]
+
+
+def _columns(analysis: DeclaredAnalysis, schema: Schema) -> dict[str, Column]:
+    return {name: schema.columns[name] for name in columns_of([analysis], schema)}
+
+
+def _least_part(column: Integer | Continuous) -> float:
+    """The smallest part of its range in which the numbers of a column may well lie.
+
+    It is the shortest bin or a thousand values, at least a thousandth and at most a tenth.
+    """
+    low, high = column.bounds
+    bins = [one.high - one.low for one in column.intervals if one.high > one.low]
+    decimals = column.decimals if isinstance(column, Continuous) else 0
+    if decimals is not None:
+        bins.append(_VALUES * 10.0**-decimals)
+    return float(np.clip(min(bins, default=0.0) / (high - low or 1.0), _LEAST_PART, _UNKNOWN))
 
 
 def _half_widths(analysis: DeclaredAnalysis, assumed: Assumed) -> tuple[dict[str, float], float]:
@@ -453,7 +497,7 @@ def _half_widths(analysis: DeclaredAnalysis, assumed: Assumed) -> tuple[dict[str
 
 
 def with_skewed_numbers(
-    rows: pl.DataFrame, schema: Schema, skewed: Collection[str], *, long_tailed: bool = False
+    rows: pl.DataFrame, schema: Schema, parts: Mapping[str, float], *, long_tailed: bool = False
 ) -> pl.DataFrame:
     """Records with numbers as they are typical, or skewed; dates and codes stay as they are.
 
@@ -464,8 +508,9 @@ def with_skewed_numbers(
     Args:
         rows: drawn over the schema.
         schema: public.
-        skewed: columns whose numbers lie in the lowest tenth of their range; others of which the
-            schema does not say what is typical stay even.
+        parts: columns whose numbers lie in such a part of their range, from 0 if that is inside,
+            and else from the lower bound; others of which the schema does not say what is typical
+            stay even.
         long_tailed: whether numbers follow a gamma distribution of shape 2 instead.
     """
     rng = np.random.default_rng(1)
@@ -473,10 +518,10 @@ def with_skewed_numbers(
     for name, column in schema.columns.items():
         if not isinstance(column, Integer | Continuous):
             continue
-        if column.typical is None and name not in skewed:
+        if column.typical is None and name not in parts:
             continue
         low, high = column.bounds
-        first, last = column.typical or (low, low + (high - low) / _UNKNOWN)
+        first, last = column.typical or _part_of(column.bounds, parts[name])
         part, place = rng.random((2, rows.height))
         values = first + (last - first) * place
         if long_tailed:
@@ -494,6 +539,12 @@ def with_skewed_numbers(
         drawn = pl.Series(name, np.clip(values, low, high)).cast(own.dtype)
         changed[name] = drawn.zip_with(has_number, own)
     return rows.with_columns(**changed)
+
+
+def _part_of(bounds: tuple[float, float], part: float) -> tuple[float, float]:
+    low, high = bounds
+    first = 0.0 if low < 0 < high else low
+    return first, min(first + part * (high - low), high)
 
 
 def _long_tailed(rng: np.random.Generator, n: int) -> Floats:

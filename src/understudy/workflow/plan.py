@@ -15,7 +15,12 @@ from understudy import _notebook
 from understudy._arrays import Z_95
 from understudy.dp.budget import Budget, Number, size_in_signs
 from understudy.errors import BudgetError, MethodError
-from understudy.inference.declared import DeclaredAnalysis, Expected, ExpectedAnswers
+from understudy.inference.declared import (
+    DeclaredAnalysis,
+    Expected,
+    ExpectedAnswers,
+    columns_of,
+)
 from understudy.mechanisms.second_moments import WeightedMoments
 from understudy.methods.auto import ASSUMED_ROWS
 from understudy.methods.plan import PlannedTable
@@ -84,6 +89,12 @@ class Plan:
     priority: tuple[str, ...] = ()
     ranges: tuple[ExpectedRange, ...] = ()
 
+    @property
+    def known_ranges(self) -> dict[tuple[str, str], ExpectedRange]:
+        """Analysis and estimate → its half-widths, where some are expected."""
+        known = (one for one in self.ranges if math.isfinite(one.least))
+        return {(one.analysis, one.name): one for one in known}
+
     def __repr__(self) -> str:
         """One line."""
         sets = f"{self.sets} {self.sets_kind} {'set' if self.sets == 1 else 'sets'}"
@@ -102,9 +113,11 @@ class Plan:
             )
             for one in (*self.setup, *self.tables)
         ]
+        ranges = self.known_ranges
         widths = [
-            (one.analysis, one.name, one.refused or f"± {one.half_width:.3g}")
+            (one.analysis, one.name, ranges[key].words if key in ranges else _width_words(one))
             for one in self.expected
+            for key in [(one.analysis, one.name)]
         ]
         facts = {
             "Reason": self.reason,
@@ -117,6 +130,10 @@ class Plan:
             title = f"Expected 95 % intervals, for {self.assumed_rows:,} records"
             shown += _notebook.grid(title, ["analysis", "estimate", "half-width"], widths)
         return shown + _notebook.paragraphs(self.remarks)
+
+
+def _width_words(one: Expected) -> str:
+    return one.refused or f"± {one.half_width:.3g}"
 
 
 @list_keywords(PlanKeywords)
@@ -185,6 +202,7 @@ def plan_request(request: Request, how: SynthesisOptions) -> Plan:
             *_with_private_rows(request, tables, how),
             *_minimum_remarks(request),
             *_wide_bounds(request.schema),
+            *_unsure_widths(request, ranges),
         ),
         memory_mb=round(effort.memory_mb, 1),
         seconds=round(effort.shared + request.fits * effort.seconds, 2),
@@ -226,6 +244,24 @@ def _wide_bounds(schema: Schema) -> tuple[str, ...]:
         f"Bounds are far wider than what is typical: {', '.join(found)}. The noise in sums grows "
         "with the bounds, so narrower ones, where numbers beyond them are few, give narrower "
         "intervals.",
+    )
+
+
+def _unsure_widths(request: Request, ranges: Sequence[ExpectedRange]) -> tuple[str, ...]:
+    """Remark on widths that no one number says, as nobody declared where numbers lie."""
+    unsure = {one.analysis for one in ranges if math.isfinite(one.least) and not one.is_sure}
+    analyses = [one for one in request.analyses if str(one) in unsure]
+    columns = {name: request.schema.columns[name] for name in columns_of(analyses, request.schema)}
+    named = [
+        name
+        for name, column in columns.items()
+        if isinstance(column, Integer | Continuous) and column.typical is None
+    ]
+    if not named:
+        return ()
+    return (
+        "How wide some intervals will be depends on how much of its range a number uses: "
+        f"{', '.join(named)}. Declare what is typical, and the plan says it by one number.",
     )
 
 
