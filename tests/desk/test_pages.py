@@ -295,11 +295,79 @@ def test_a_ledgers_page_shows_what_is_spent(tmp_path):
     visitor.post("plan", do="save", epsilon="1", delta="1e-6", sets="2")
     digest = hidden(visitor.get("approve"), "digest")
     assert visitor.post("approve", digest=digest, **form).is_redirect
-    ledger.reserve(
-        "adults", Cost("pure", Fraction(1, 4), "replace"), "release", "ab" * 8, "B. Clerk"
-    )
+    more = Cost("gdp", Fraction(1, 100), "replace")
+    ledger.reserve("adults", more, "release", "ab" * 8, "B. Clerk")
     entries = visitor.get("/ledger").text
-    assert "<td>B. Clerk</td><td>adults</td><td>reserve</td><td>release, ε = 0.25" in entries
+    assert "<td>B. Clerk</td><td>adults</td><td>reserve</td><td>release, μ²/2 = 0.01" in entries
+
+
+def test_an_approval_reserves_in_the_ledger_until_it_is_withdrawn(tmp_path):
+    pytest.importorskip("sqlalchemy")
+    from understudy.ledger.account import Caps, Population
+    from understudy.ledger.ledger import PopulationLedger
+
+    visitor = Visitor(tmp_path)
+    ledger = PopulationLedger.create(tmp_path / "ledger.db")
+    ledger.add(Population("adults", "adult", "board", "add_remove", Caps.of(pure=3)))
+    project = visitor.new_project()
+    text = schema_of(5, reviewed=True).replace(
+        'rows = "public"\nn_rows', 'rows = "private"\nrow_limit'
+    )
+    text = text.replace("\n[", '\n[unit]\ndescription = "one adult"\n[', 1)
+    project.write_text("schema.toml", f'{text}\n[ledger]\npopulation = "adults"\n')
+    pl.DataFrame(
+        {f"column_number_{k}": ["a"] * 99 if k % 3 else [9] * 99 for k in range(5)}
+    ).write_csv(tmp_path / "rows.csv")
+    project.update(
+        ledger=str(tmp_path / "ledger.db"), population="adults", data=str(tmp_path / "rows.csv")
+    )
+
+    def approve(epsilon):
+        visitor.post("plan", do="save", epsilon=epsilon, delta="0", sets="1")
+        digest = hidden(visitor.get("approve"), "digest")
+        return visitor.post("approve", do="approve", by="A. Steward", digest=digest)
+
+    def reserved():
+        totals = ledger.totals("adults")
+        return totals.reserved.pure, len(totals.open)
+
+    assert approve("2").is_redirect
+    assert approve("2").is_redirect
+    assert reserved() == (2, 1)
+    (number,) = ledger.totals("adults").open
+    page = visitor.get("approve").text
+    assert f"Reserved under number {number}." in page
+    assert "66.7 % reserved, 0 % planned" in page
+    visitor.post("plan", do="save", epsilon="2.5", delta="0", sets="1")
+    page = visitor.get("approve").text
+    assert f"Reserved under number {number}, for an earlier approval" in page
+    assert "more than the cap leaves" not in page
+    assert approve("2.5").is_redirect  # what was reserved before is given back first
+    assert reserved() == (Fraction("2.5"), 1)
+    assert "cap" in refusal(approve("4"))
+    assert reserved() == (0, 0)
+    assert approve("1").is_redirect
+    assert visitor.post("approve", do="withdraw").is_redirect
+    assert reserved() == (0, 0)
+    assert "not approved" in refusal(visitor.post("release", do="start"))
+    assert approve("1").is_redirect
+    assert visitor.post("release", do="start").is_redirect
+    assert "The release is made" in wait(visitor, "release").text
+    assert (ledger.totals("adults").spent.pure, reserved()) == (1, (0, 0))
+    assert ledger.verify() == []
+
+
+def test_a_form_of_the_file_that_is_known_is_not_asked_about(tmp_path):
+    visitor = Visitor(tmp_path)
+    rows = "".join(f"{k % 7},5^{'ab'[k % 2]}\n" for k in range(200))
+    (tmp_path / "rows.csv").write_text(f"x^y\n{rows}")
+    visitor.new_project()
+    form = {"separator": "^", "decimal": ",", "source": "manual, page 3"}
+    said = {"title": "People", "unit": "one person", "rows": "private", "data": "rows.csv"}
+    assert visitor.post("file", do="save", **said, **form).is_redirect
+    page = wait(visitor, "schema").text
+    assert "How the text file is written" not in page
+    assert us.Schema.load(schema_at(visitor)).file.sources == "manual, page 3"
 
 
 def wait(visitor, page):
@@ -463,5 +531,16 @@ def test_questions_that_came_are_answered_or_refused_with_a_reason(tmp_path):
     assert "question approved, by A. Steward" in page
     amended = us.Release.load(folder / "release-2")
     assert amended.manifest.amendments[-1].title == "Does it differ?"
+    answered = float(form["epsilon"])
+    place.write_text('claims = ["mean age > 20", "mean affairs > 9"]\n')
+    form = {"question": "question.toml"}
+    assert "which ε" in refusal(visitor.post("asked", do="plan", **form))
+    planned = visitor.post("asked", do="plan", most="8", **form)
+    assert "The verdicts cost ε = 8 together" in planned.text
+    form |= {name: hidden(planned, name) for name in ("digest", "epsilon")}
+    assert visitor.post("asked", do="approve", by="A. Steward", **form).is_redirect
+    found = wait(visitor, "asked").text
+    assert "<strong>Yes</strong>: mean age &gt; 20" in found
+    assert "amends <code>release-2</code>" in found
     before = us.Release.load(folder / "release").guarantee.epsilon
-    assert float(amended.guarantee.epsilon - before) == pytest.approx(float(form["epsilon"]))
+    assert float(amended.guarantee.epsilon - before) == pytest.approx(answered)

@@ -6,6 +6,7 @@ import tomllib
 import pandas as pd
 import pytest
 
+from made_workbook import text, write_workbook
 from understudy.errors import DataError, SchemaError
 from understudy.schema import Schema
 from understudy.schema.file_format import FileFormat
@@ -194,3 +195,46 @@ def test_marks_between_thousands_are_found(cells, decimal, thousands, tmp_path):
     path.write_text("a;b\n" + "".join(f"{cell};x\n" for cell in cells), encoding="utf-8")
     form = sniff_format(path)
     assert (form.decimal, form.thousands) == (decimal, thousands)
+
+
+def test_a_form_that_is_known_is_not_read_off_the_file(tmp_path):
+    place = tmp_path / "people.csv"
+    place.write_text("x^y\n" + "".join(f"{k % 7},5^{'ab'[k % 2]}\n" for k in range(200)))
+    with pytest.raises(DataError, match="--file separator"):
+        draft_schema(place)
+    form = {"separator": "^", "decimal": ",", "quote": "none", "source": "manual, page 3"}
+    schema = Schema.loads(draft_schema(place, file=form))
+    assert schema.names == ("x", "y")
+    assert schema.columns["x"].labels[0] == "0.5"
+    assert (schema.file.quote, schema.file.source) == ("", "manual, page 3")
+    assert not schema.file.drafted
+    assert check(place, schema).findings == ()
+    place.write_text(place.read_text().replace("^", "\t"))
+    tabs = Schema.loads(draft_schema(place, file={"separator": "tab", "decimal": ","}))
+    assert tabs.file.separator == "\t"
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ({"separator": "^^"}, "one character"),
+        ({"seperator": ";"}, "no such entry"),
+        ({"encoding": "utf-16"}, "one of the encodings"),
+        ({"decimal": ","}, "separator"),
+        ("separator=;", "file"),
+    ],
+)
+def test_a_form_that_no_file_has_is_refused(tmp_path, form, words):
+    (tmp_path / "people.csv").write_text("a;b\n1;2\n")
+    with pytest.raises(SchemaError, match=words):
+        draft_schema(tmp_path / "people.csv", file=form)
+
+
+def test_the_sheet_of_a_workbook_is_named(tmp_path):
+    pytest.importorskip("fastexcel", reason="an extra is not installed")
+    rows = [[text("job")], *([text(one)] for one in "abab" * 20)]
+    write_workbook(tmp_path / "people.xlsx", rows, names=("Notes", "Answers"))
+    schema = Schema.loads(draft_schema(tmp_path / "people.xlsx", file={"sheet": "Answers"}))
+    assert (schema.names, schema.file.sheet) == (("job",), "Answers")
+    with pytest.raises(DataError, match="sheet"):
+        draft_schema(tmp_path / "people.xlsx", file={"sheet": "Others"})

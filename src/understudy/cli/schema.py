@@ -27,6 +27,7 @@ from understudy.cli.app import (
     print_json,
     schema_app,
     split_names,
+    split_pairs,
     with_members,
     write_text,
 )
@@ -56,6 +57,13 @@ def schema_draft(
     ] = "",
     query: SQL = None,
     table: TableName = None,
+    file: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How the file is written, if that is known, as separator=; or sheet=Answers; may "
+            "be repeated. Otherwise it is read off the file, and has to be confirmed.",
+        ),
+    ] = None,
     codebook: Annotated[
         Path | None,
         typer.Option(help="Codebook: what it says is taken first, the rows give what it lacks."),
@@ -70,14 +78,15 @@ def schema_draft(
     book = None if codebook is None else _read(codebook, codebook_table)
     here = given_table(data, query, table)
     both = here if members is None else {"household": here, "person": members}
-    write_text(out, us.draft(both, title=title, codebook=book, key=key))
+    form = split_pairs("--file", file, "separator=;")
+    write_text(out, us.draft(both, title=title, codebook=book, key=key, file=form))
     if not quiet:
         render_release.show_draft(out)
     flat = members is None and not key
     if flat and not quiet and console.is_terminal():  # no file, no pipe and no log has it
         from understudy.steward.draft import unit_keys
 
-        render_release.show_unit_keys(unit_keys(here))
+        render_release.show_unit_keys(unit_keys(here, form))
 
 
 @schema_app.command("from-codebook")

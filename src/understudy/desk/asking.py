@@ -7,12 +7,14 @@ from typing import Any, Final
 
 from understudy.desk import runs
 from understudy.desk.projects import words_of_data
-from understudy.desk.releasing import OUT
+from understudy.desk.releasing import OUT, ledger_words
 from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError
 from understudy.inference.declared import question_file
 
 _MOST_ENTRIES: Final = 200
+_VERDICTS: Final = "verdicts-{}.json"
+"""File of the verdicts on the claims of one question."""
 
 
 def _latest(visit: Visit) -> tuple[str, str]:
@@ -21,6 +23,19 @@ def _latest(visit: Visit) -> tuple[str, str]:
     while visit.own.has(following := f"{OUT}-{number}"):
         latest, number = following, number + 1
     return latest, following
+
+
+def _verdicts(visit: Visit) -> list[dict[str, Any]]:
+    """What the rows have said to claims, question by question."""
+    found, number = [], 1
+    while visit.own.has(name := _VERDICTS.format(number)):
+        try:
+            told = json.loads(visit.own.place(name).read_text(encoding="utf-8"))
+            found += [{**one, "file": name} for one in told]
+        except ValueError:  # none was reached, or not yet
+            pass
+        number += 1
+    return found
 
 
 def _show_asked(visit: Visit) -> dict[str, Any]:
@@ -34,6 +49,7 @@ def _show_asked(visit: Visit) -> dict[str, Any]:
         "reason": visit.text("reason"),
         "latest": _latest(visit)[0],
         "done": done[-20:],
+        "verdicts": _verdicts(visit),
         "command": runs.as_typed(
             ["answer", "QUESTION.toml", "--release", _latest(visit)[0], "--plan"]
         ),
@@ -45,11 +61,8 @@ def _act_asked(visit: Visit) -> Go | None:
     asked, (latest, following) = question_file(place), _latest(visit)
     do = visit.text("do")
     if do == "plan":
-        if asked.claims:
-            raise DeskError(
-                "Verdicts on claims make no release, and the desk does not ask for them: see "
-                "understudy answer."
-            )
+        if asked.claims and not visit.text("most"):
+            raise DeskError("Say which ε the verdicts on these claims may cost together.")
         words = ["answer", str(place), "--release", latest, "--plan", "--json"]
         words += ["--epsilon", visit.text("most")] if visit.text("most") else []
         said = runs.output(words, visit.own.folder)
@@ -66,11 +79,15 @@ def _act_asked(visit: Visit) -> Go | None:
     if not (by := visit.text("by")):
         raise DeskError("Type the name of whoever approves.")
     words = ["answer", str(place), *words_of_data(visit), "--release", latest, "--yes"]
-    words += ["--epsilon", visit.text("epsilon"), "--out", following, "--quiet"]
-    if ledger := visit.own.read("project.toml").get("ledger"):
-        words += ["--ledger", ledger, "--by", by]
+    words += ["--epsilon", visit.text("epsilon"), *ledger_words(visit, by)]
     visit.own.note("question approved", digest=asked.digest, by=by)
-    runs.start(visit.own, "answer", words)
+    if asked.claims:
+        number = 1
+        while visit.own.has(_VERDICTS.format(number)):
+            number += 1
+        runs.start(visit.own, "answer", [*words, "--json"], into=_VERDICTS.format(number))
+    else:
+        runs.start(visit.own, "answer", [*words, "--out", following, "--quiet"])
     return visit.to("asked")
 
 

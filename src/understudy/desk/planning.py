@@ -266,33 +266,17 @@ def account(project: Project, budget: Any) -> dict[str, Any] | None:
     from understudy.ledger.account import Cost
     from understudy.ledger.ledger import PopulationLedger
 
-    name = kept["population"]
+    name, approved = kept["population"], kept.get("approved", {})
     try:
         totals = PopulationLedger.open(kept["ledger"]).totals(name)
         cost = Cost(budget.accounting, budget.amount, totals.population.neighbours)
     except UnderstudyError as error:
         return {"population": name, "refused": str(error), "caps": ()}
-    return {"population": name, "refused": "", "caps": totals.shares(cost)}
-
-
-def require_afforded(project: Project, budget: Any) -> None:
-    """Refuse what the ledger of a project would refuse now; nothing is entered.
-
-    Args:
-        project: that may name a ledger.
-        budget: planned.
-
-    Raises:
-        LedgerError: it does not fit below a cap.
-    """
-    kept = project.read("project.toml")
-    if kept.get("ledger") and not project.has("release.checkpoint"):
-        from understudy.ledger.account import Cost
-        from understudy.ledger.ledger import PopulationLedger
-
-        opened, name = PopulationLedger.open(kept["ledger"]), kept["population"]
-        neighbours = opened.population(name).neighbours
-        opened.require(name, Cost(budget.accounting, budget.amount, neighbours))
+    own = approved.get("reservation") if approved.get("ledger") == kept["ledger"] else None
+    reserved = own if own in totals.open else None
+    planned = None if reserved and approved["digest"] == project.digest() else cost
+    caps = totals.shares(planned)
+    return {"population": name, "refused": "", "caps": caps, "reserved": reserved, "anew": planned}
 
 
 def warm() -> None:

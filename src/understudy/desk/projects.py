@@ -12,8 +12,18 @@ from understudy.errors import DeskError, SchemaError
 from understudy.schema import Schema, toml
 from understudy.steward.review import Review
 
+_FORM = {
+    "separator": ("Mark between cells", "Such as ; or the word tab."),
+    "decimal": ("Decimal mark", "A point or a comma."),
+    "thousands": ("Mark of thousands", "Such as . or the word space."),
+    "quote": ("Mark around texts", 'Usually "; the word none where there is none.'),
+    "encoding": ("Encoding", "Such as utf-8 or windows-1252."),
+    "sheet": ("Sheet", "Of a workbook; else the first."),
+    "source": ("Where this is written", "A manual and its page."),
+}
+"""How a file is written: entries of `[file]`, in words."""
 _FIELDS = (
-    *("data", "members", "key", "codebook", "ready"),
+    *("data", "members", "key", "codebook", "ready", *_FORM),
     *("title", "unit", "rows", "count", "population", "ledger"),
 )
 """Of the file page, in the order of the form."""
@@ -60,6 +70,7 @@ def _show_file(visit: Visit) -> dict[str, Any]:
         "folder": folder,
         "above": above,
         "has_schema": visit.own.has("schema.toml"),
+        "form": _FORM,
         "lacking": _unsaid(visit),
         "command": runs.as_typed(_draft_words(kept)) if kept.get("data") else "",
     }
@@ -144,8 +155,9 @@ def _draft_words(kept: dict[str, Any]) -> list[str]:
     title = ["--title", kept["title"]] if kept.get("title") else []
     key = ["--key", kept["key"]] if kept.get("key") else []
     members = ["--members", kept["members"]] if kept.get("members") else []
+    form = [w for name in _FORM if kept.get(name) for w in ("--file", f"{name}={kept[name]}")]
     out = ["--out", "draft.toml", "--quiet"]
-    return ["schema", "draft", kept["data"], *members, *key, *codebook, *title, *out]
+    return ["schema", "draft", kept["data"], *members, *key, *codebook, *title, *form, *out]
 
 
 def settle_draft(project: Project) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 import zipfile
 from pathlib import Path
 from typing import Any, Final
 
 from understudy.desk import runs
-from understudy.desk.planning import FIELDS, account, plan_of, require_afforded, words_of
+from understudy.desk.planning import FIELDS, account, plan_of, words_of
 from understudy.desk.projects import words_of_data
 from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError
@@ -57,12 +58,22 @@ def _values(visit: Visit) -> dict[str, str]:
 
 def _words(visit: Visit, *, resume: bool) -> list[str]:
     """The command that makes the release."""
-    kept = visit.own.read("project.toml")
+    approved = visit.own.read("project.toml")["approved"]
     words = ["synthesize", *words_of_data(visit), *words_of(visit.own, _values(visit))]
-    words += ["--out", OUT]
-    words += ["--ledger", kept["ledger"]] if kept.get("ledger") else []
-    words += ["--by", kept["approved"]["by"]] if kept.get("ledger") else []
+    words += ["--out", OUT, *ledger_words(visit, approved["by"])]
+    words += ["--reservation", str(number)] if (number := approved.get("reservation")) else []
     return words + (["--resume"] if resume else [])
+
+
+def ledger_words(visit: Visit, by: str) -> list[str]:
+    """Return the words of a command that name the project's ledger, if it has one, and who spends.
+
+    Args:
+        visit: whose.
+        by: who approves.
+    """
+    ledger = visit.own.read("project.toml").get("ledger")
+    return ["--ledger", ledger, "--by", by] if ledger else []
 
 
 def _show_approve(visit: Visit) -> dict[str, Any]:
@@ -93,6 +104,10 @@ def _approved(visit: Visit) -> str:
 
 
 def _act_approve(visit: Visit) -> Go:
+    if visit.text("do") == "withdraw":
+        _give_back(visit)
+        visit.own.note("approval withdrawn")
+        return visit.to("approve")
     if not (by := visit.text("by")):
         raise DeskError("Type the name of whoever approves.")
     if visit.text("digest") != visit.own.digest():
@@ -101,10 +116,35 @@ def _act_approve(visit: Visit) -> Go:
         )
     if lacks := visit.schema().unsaid:
         raise DeskError(f"The schema says no {lacks[0]}; say it on the page of the file.")
-    require_afforded(visit.own, plan_of(visit, _values(visit)).budget)
-    visit.own.update(approved={"by": by, "digest": visit.own.digest()}, step="release")
-    visit.own.note("approved", by=by, digest=visit.own.digest())
+    approved = {"by": by, "digest": visit.own.digest()}
+    if visit.own.read("project.toml").get("ledger"):
+        if _kept(visit) != approved:
+            _give_back(visit)
+        words = ["plan", *words_of(visit.own, _values(visit)), "--reserve", "--json"]
+        said = runs.output([*words, *ledger_words(visit, by)], visit.own.folder)
+        kept = {"ledger": visit.own.read("project.toml")["ledger"]}
+        approved |= kept | {"reservation": json.loads(said)["reservation"]}
+    visit.own.update(approved=approved, step="release")
+    visit.own.note("approved", **approved)
     return visit.to("release")
+
+
+def _kept(visit: Visit) -> dict[str, Any]:
+    """The last approval, without what was reserved by it."""
+    kept = visit.own.read("project.toml").get("approved", {})
+    return {name: kept[name] for name in ("by", "digest") if name in kept}
+
+
+def _give_back(visit: Visit) -> None:
+    """Void what the last approval has reserved, unless a run is spending it."""
+    kept = visit.own.read("project.toml").get("approved", {})
+    if number := kept.get("reservation"):
+        from understudy.ledger.ledger import PopulationLedger
+
+        reservation = PopulationLedger.open(kept["ledger"]).reservation(number)
+        if reservation.state == "open" and not reservation.charges:
+            reservation.void(by=kept["by"])
+    visit.own.update(approved=None)
 
 
 def _show_release(visit: Visit) -> dict[str, Any]:
@@ -157,8 +197,7 @@ def _act_look(visit: Visit) -> Go:
         visit.toggle_secret_view("look")
     elif do == "compare":
         words = ["evaluate", *words_of_data(visit), OUT, "--out", INTERNAL, "--quiet"]
-        if ledger := visit.own.read("project.toml").get("ledger"):
-            words += ["--ledger", ledger]
+        words += ledger_words(visit, "")[:2]
         visit.own.place(INTERNAL).unlink(missing_ok=True)
         runs.start(visit.own, "evaluate", words)
     elif do in ("accepted", "rejected"):

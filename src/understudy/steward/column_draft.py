@@ -431,7 +431,8 @@ def sniff_format(path: Path) -> FileFormat:
         raise DataError(
             f"The file {str(path)!r} cannot be drafted: most of its lines have not as many cells "
             "as its header, by commas, semicolons, tabs or bars. Take out lines above the names of "
-            "the columns, and save it anew as CSV with line breaks inside cells left out."
+            "the columns, and save it anew as CSV with line breaks inside cells left out; or say "
+            "how it is written, as --file separator=^ (file=)."
         )
     decimal = _decimal(best, lines) if best.separator != "," else "."
     stated = best.separator if best.separator != usual or decimal == "," else ""

@@ -61,7 +61,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from understudy._validation import require_text
+from understudy._validation import require_mapping, require_text
 from understudy.data.coding import ColumnCoder
 from understudy.data.csv import MALFORMED, Delimited, is_delimited
 from understudy.data.jsonl import JsonLines, is_json_lines
@@ -169,7 +169,12 @@ _FIRST_OF_COLUMNS = re.compile(r"^\[(lists|columns|tables)\.", re.MULTILINE)
 
 
 def draft_schema(
-    data: object, *, title: str = "", codebook: Codebook | None = None, key: str = ""
+    data: object,
+    *,
+    title: str = "",
+    codebook: Codebook | None = None,
+    key: str = "",
+    file: Mapping[str, Any] | None = None,
 ) -> str:
     """Draft a schema from the data.
 
@@ -179,6 +184,7 @@ def draft_schema(
         codebook: what is publicly known of it; the rows then give only what it lacks.
         key: column that names units of several rows; "" for a flat table, and to find the column
             that links two tables.
+        file: how the file is written, as `draft` has it; None to read it off the file.
 
     Returns:
         TOML text that `Schema.loads` reads and `Schema.require_reviewed` refuses. CONFIDENTIAL.
@@ -186,11 +192,12 @@ def draft_schema(
     Raises:
         DataError: the data cannot be read, no column can be drafted, or one has a name that no
             schema can declare.
+        SchemaError: no file is written as `file` says.
     """
-    book = codebook or Codebook.nothing()
+    book, form = codebook or Codebook.nothing(), _told_form(file)
     if key or isinstance(data, Mapping):
-        return _draft_tables(data, key, title, book)
-    opened = _Opened.of(data)
+        return _draft_tables(data, key, title, book, form)
+    opened = _Opened.of(data, form)
     absent = [name for name in book.order if name not in opened.rows.columns]
     drafted = _draft_table(opened, book, absent)
     _require_columns(opened, drafted)
@@ -223,13 +230,17 @@ class _Opened:
     n_headers: int
 
     @classmethod
-    def of(cls, data: object) -> _Opened:
+    def of(cls, data: object, told: Schema | None) -> _Opened:
         """Open it.
+
+        Args:
+            data: as it was given.
+            told: how it is written; None if nobody said.
 
         Raises:
             DataError: it cannot be read, or has a name that no schema can declare.
         """
-        rows, form, n_headers = _open_for_draft(data)
+        rows, form, n_headers = _open_for_draft(data, told)
         _require_names(rows.columns)
         return cls(data, rows, form, n_headers)
 
@@ -330,7 +341,7 @@ def _draft_table(
     return _Drafted(columns, relations, notes)
 
 
-def _draft_tables(data: object, key: str, title: str, book: Codebook) -> str:
+def _draft_tables(data: object, key: str, title: str, book: Codebook, told: Schema | None) -> str:
     """Draft a schema of units with their members.
 
     Args:
@@ -338,6 +349,7 @@ def _draft_tables(data: object, key: str, title: str, book: Codebook) -> str:
         key: that links them; "" to find it in two tables.
         title: for people.
         book: what is publicly known of both.
+        told: how both are written; None if nobody said.
 
     Raises:
         DataError: the tables do not belong together, or cannot be drafted.
@@ -347,14 +359,14 @@ def _draft_tables(data: object, key: str, title: str, book: Codebook) -> str:
         if len(data) != 2:
             raise DataError("A draft of units and their members needs two tables, units first.")
         of, table = map(str, data)
-        units, members = map(_Opened.of, data.values())
+        units, members = (_Opened.of(one, told) for one in data.values())
         key = _linking_key(units.rows, members.rows, key)
         own = [name for name in members.rows.columns if name != key]
         above = [name for name in units.rows.columns if name != key]
         beside = list[str]()
     else:
         of, table = "household", "person"
-        units = members = _Opened.of(data)
+        units = members = _Opened.of(data, told)
         if key not in members.rows.columns:
             raise DataError(
                 f"{members.rows.place} has no column {key!r}"
@@ -501,20 +513,37 @@ def _with_rules(
     return found
 
 
-def _open_for_draft(data: object) -> tuple[Rows, FileFormat, int]:
+def _told_form(entries: Mapping[str, Any] | None) -> Schema | None:
+    """A schema that says how a file is written, as somebody does who knows it, and nothing else.
+
+    Raises:
+        SchemaError: no file is written so.
+    """
+    if not entries:
+        return None
+    require_mapping("file", entries, SchemaError, '{"separator": ";"}')
+    words = {"tab": "\t", "space": " ", "none": "", "true": True}
+    form = {name: words.get(str(text), text) for name, text in entries.items()} | {"reviewed": True}
+    told = "".join(toml.entry_text(name, value) for name, value in form.items())
+    column = '[columns.any]\nkind = "integer"\nlower = 0\nupper = 1\n'
+    return toml.loads(f"[file]\n{told}{column}", Schema)
+
+
+def _open_for_draft(data: object, told: Schema | None) -> tuple[Rows, FileFormat, int]:
     """The rows to be drafted, how they are written, and how many lines more than one are names.
 
     Lines that do not fit are left out, and so are those of names.
     """
+    usual = told.file if told else FileFormat()
     if is_json_lines(data) and Path(str(data)).is_file():
-        return _rows(JsonLines.with_all_keys(Path(str(data)))), FileFormat(), 0
+        return _rows(JsonLines.with_all_keys(Path(str(data)))), usual, 0
     if not is_delimited(data) or not Path(str(data)).is_file():
-        rows = open_rows(data)
+        rows = open_rows(data, told)
         rows = replace(rows, lazy=_fitting(rows.lazy, rows.columns)) if is_workbook(data) else rows
         n_headers = more_header_lines(rows) if may_have_more(data) else 0
-        return _below(rows, n_headers), FileFormat(), n_headers
+        return _below(rows, n_headers), usual, n_headers
     path = Path(str(data))
-    form = sniff_format(path)
+    form = told.file if told else sniff_format(path)
     file = Delimited(path, form)
     of_numbers = _rows(replace(file, numbers=file.columns))
     n_headers = more_header_lines(of_numbers)
@@ -744,6 +773,8 @@ def _entries(column: Column) -> dict[str, Any]:
 def _file_entries(form: FileFormat) -> dict[str, Any]:
     """Return what is not the default; the rest was not taken from the rows."""
     entries = form.model_dump(exclude_defaults=True)
+    if form.reviewed:  # somebody said it
+        return entries
     prints = {
         key: fingerprint for key, fingerprint in form.fingerprints().items() if key in entries
     }
@@ -756,6 +787,7 @@ def draft(
     title: str = "",
     codebook: Codebook | str | Path | None = None,
     key: str = "",
+    file: Mapping[str, Any] | None = None,
 ) -> str:
     """Draft a schema from the data, as TOML text.
 
@@ -770,32 +802,37 @@ def draft(
         key: column that tells units apart, such as households. One table of their members then
             becomes two: columns that are the same in all rows of each unit are proposed as those of
             units. Of two tables it is found if one column alone links them.
+        file: how the file is written, if that is publicly known: entries of `[file]`, such as
+            {"separator": ";", "decimal": ",", "source": "manual, page 3"} or {"sheet": "Answers"}.
+            The words tab, space and none stand for marks. What it leaves out is the usual. Without
+            it the form is read off the file, and has to be confirmed.
 
     Raises:
         DataError: the data cannot be read, or no column can be drafted; two tables do not belong
             together.
-        SchemaError: the codebook cannot be read.
+        SchemaError: the codebook cannot be read, or no file is written as `file` says.
     """
     require_text("title", title, SchemaError, "People")
     require_text("key", key, SchemaError, "hid")
     book = codebook
     if book is not None and not isinstance(book, Codebook):
         book = read_codebook(book)
-    return draft_schema(data, title=title, codebook=book, key=key)
+    return draft_schema(data, title=title, codebook=book, key=key, file=file)
 
 
-def unit_keys(data: object) -> list[str]:
+def unit_keys(data: object, file: Mapping[str, Any] | None = None) -> list[str]:
     """Columns whose values stand in runs of a few rows each, as keys of households. CONFIDENTIAL.
 
     Each value stands in one run of rows and nowhere else, and a run has 1.2 to 12 rows on average.
 
     Args:
         data: a table, or a path to one.
+        file: how it is written, as for `draft`.
 
     Raises:
         DataError: the data cannot be read.
     """
-    rows, _, _ = _open_for_draft(data)
+    rows, _, _ = _open_for_draft(data, _told_form(file))
     names = [name for name in rows.columns if name not in rows.unreadable]
     told = rows.ask(
         rows.lazy.select(
