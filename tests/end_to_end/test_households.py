@@ -4,6 +4,7 @@ import json
 import os
 from fractions import Fraction
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -101,6 +102,34 @@ def test_a_declared_question_about_members_is_refused_with_what_answers_it():
     schema = us.Schema.loads(SCHEMA + RULES)
     with pytest.raises(InferenceError, match=r"about rows of 'person', .* without"):
         us.plan(schema, epsilon=1, analyses=["median age"])
+
+
+def test_a_declared_question_about_members_is_priced_bought_and_answered():
+    schema, both = us.Schema.loads(SCHEMA + RULES), tables(4000, seed=3, most=3)
+    asked = ["mean age ~ role", "ols age ~ income"]
+    how = {"epsilon": 2, "delta": "1e-6", "method": "independent", "analyses": asked}
+    plan = us.plan(schema, **how, assume_rows=4000)
+    assert all(one.counts for one in plan.expected)
+    release = us.synthesize(both, schema, **how)
+    assert any("income, role_1, age_1, role_2" in one["query"] for one in release.manifest.ledger)
+    persons = both["person"].join(both["household"], on="hid")
+    means = us.analyze(release, "mean", "age ~ role").pooled
+    by_role = dict(persons.group_by("role").agg(pl.col("age").mean()).iter_rows())
+    line = us.analyze(release, "ols", "age ~ income").pooled
+    slope, intercept = np.polyfit(persons["income"], persons["age"], 1)
+    truths = [*(by_role[role] for role in ("reference", "partner", "child")), intercept, slope]
+    for pooled, own in ((means, truths[:3]), (line, truths[3:])):
+        noise = np.sqrt(np.diag(pooled.covariance) * pooled.synthesis_share)
+        assert (np.abs(pooled.estimate - own) < 4 * noise).all()
+        low, high = pooled.interval()
+        expected = [one.half_width for one in plan.expected if one.name in pooled.names]
+        assert (np.abs(np.log((high - low) / 2 / expected)) < np.log(3)).all()
+
+
+@pytest.mark.parametrize("text", ["std age", "ols age ~ income * role", "mean age where age >= 16"])
+def test_what_moments_of_members_do_not_answer_is_refused_by_the_plan(text):
+    with pytest.raises(InferenceError, match=r"about rows of 'person', .* leave it out"):
+        us.plan(us.Schema.loads(SCHEMA + RULES), epsilon=1, delta="1e-6", analyses=[text])
 
 
 @pytest.mark.parametrize("command", ["synthesize", "check", "evaluate"])

@@ -28,7 +28,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -43,9 +42,11 @@ from understudy.schema import NUMERIC, Schema
 from understudy.schema.expressions import with_condition
 
 if TYPE_CHECKING:
+    from understudy.inference.member_slots import MemberSlots
     from understudy.inference.needed_terms import NeededTerms
     from understudy.inference.own_tables import OwnTable
     from understudy.inference.question import Estimand
+    from understudy.schema.households import Members
 
 
 _ENTRIES = ("kind", "formula", "where", "asked_by")
@@ -78,18 +79,38 @@ class DeclaredAnalysis:
         """
         from understudy.inference import question  # loads the library of formulas
 
-        try:
-            return question.parse(self.kind, self.formula, schema)
-        except InferenceError:
-            form = schema.members
-            named = {*re.findall(r"\w+", self.formula)} - {*schema.names}
-            if form is None or not named & {*form.columns}:
-                raise
+        return question.parse(self.kind, self.formula, self.table(schema))
+
+    def table(self, schema: Schema) -> Schema:
+        """The schema of the rows that it is about."""
+        members = self.members(schema)
+        return schema if members is None else members.schema
+
+    def members(self, schema: Schema) -> MemberSlots | None:
+        """The members' table, if it is about members of units; else None."""
+        if schema.members is None:
+            return None
+        from understudy.inference.member_slots import asked_members  # loads statistics
+
+        return asked_members(self.formula, schema)
+
+    def columns(self, schema: Schema) -> tuple[str, ...]:
+        """Columns of the records that it is about; of members, those of every slot."""
+        members, own = self.members(schema), self.estimand(schema).columns
+        return own if members is None else members.wide_columns(own)
+
+    def require_about_units(self, schema: Schema) -> None:
+        """Refuse a question about members.
+
+        Raises:
+            InferenceError: it is one.
+        """
+        if (members := self.members(schema)) is not None:
+            form = members.form
             raise InferenceError(
-                f"{str(self)!r} is about rows of {form.table!r}, and declared analyses are about "
-                f"rows of {form.of!r}; leave it out, since a release answers questions about its "
-                "members without a declaration."
-            ) from None
+                f"{str(self)!r} is about rows of {form.table!r}; ask about rows of {form.of!r} "
+                f"here, or declare it as the release is made."
+            )
 
 
 @dataclass(frozen=True)
@@ -217,15 +238,15 @@ def with_own_bins(given: object, schema: Schema) -> tuple[tuple[DeclaredAnalysis
     if analyses:
         from understudy.inference.conditions import schema_that_tells  # loads formulas
 
-        asked = [analysis.estimand(schema) for analysis in analyses]
-        schema = schema_that_tells(asked, schema)
+        of_units = [one for one in analyses if one.members(schema) is None]
+        schema = schema_that_tells([one.estimand(schema) for one in of_units], schema)
         by_terms(analyses, schema)
     return analyses, schema
 
 
 def columns_of(analyses: Iterable[DeclaredAnalysis], schema: Schema) -> tuple[str, ...]:
     """Columns that some analyses are about, in the order of the schema."""
-    used = {name for analysis in analyses for name in analysis.estimand(schema).columns}
+    used = {name for analysis in analyses for name in analysis.columns(schema)}
     return tuple(name for name in schema.names if name in used)
 
 
@@ -253,9 +274,21 @@ def by_terms(
         return (), ()
     from understudy.inference.needed_terms import all_needed  # loads the library of formulas
 
-    found = [all_needed(analysis.estimand(schema), schema) for analysis in analyses]
+    found = [all_needed(one.estimand(schema), one.table(schema)) for one in analyses]
+    for one, needed in zip(analyses, found, strict=True):
+        if needed and (members := one.members(schema)) is not None:
+            raise not_of_members(one, members.form)
     plain = tuple(one for one, needed in zip(analyses, found, strict=True) if not needed)
     return plain, tuple(one for needed in found for one in needed)
+
+
+def not_of_members(analysis: DeclaredAnalysis, form: Members) -> InferenceError:
+    """The refusal of a declaration about members that second moments of slots do not answer."""
+    return InferenceError(
+        f"{str(analysis)!r} is about rows of {form.table!r}, for which a declaration buys second "
+        "moments: they answer means, shares, totals, models and correlations of two columns at a "
+        "time, without conditions on numbers; leave it out, and ask the release."
+    )
 
 
 def halved(analyses: Iterable[DeclaredAnalysis], schema: Schema) -> tuple[DeclaredAnalysis, ...]:
@@ -282,7 +315,9 @@ def by_tables(
         return (), ()
     from understudy.inference.own_tables import own_table  # loads the library of formulas
 
-    found = [own_table(analysis.estimand(schema), schema) for analysis in analyses]
+    found = [
+        None if one.members(schema) else own_table(one.estimand(schema), schema) for one in analyses
+    ]
     rest = tuple(one for one, own in zip(analyses, found, strict=True) if own is None)
     return rest, tuple(own for own in found if own is not None)
 
@@ -299,7 +334,8 @@ def by_absences(
     groups: dict[tuple[str, ...], list[DeclaredAnalysis]] = {}
     for analysis in analyses:
         used = columns_of([analysis], schema)
-        key = tuple(name for name in used if schema.columns[name].codes)
+        whole = analysis.members(schema) is not None  # units count, whoever of them is there
+        key = tuple(name for name in used if schema.columns[name].codes and not whole)
         groups.setdefault(key, []).append(analysis)
     return {key: columns_of(group, schema) for key, group in groups.items()}
 
@@ -395,6 +431,7 @@ class QuestionFile:
             InferenceError: says which cannot, and why.
         """
         for analysis in self.analyses:
+            analysis.require_about_units(schema)
             analysis.estimand(schema)
 
 

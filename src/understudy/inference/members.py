@@ -11,14 +11,11 @@ units have more.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any
+from functools import partial
 
 import numpy as np
-import polars as pl
 
 from understudy._arrays import Floats
 from understudy.errors import InferenceError
@@ -29,17 +26,16 @@ from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import table_estimates
 from understudy.inference.linear import likeness, ratio_growth, weight_scale
 from understudy.inference.measured_moments import matrix_of
+from understudy.inference.member_slots import BY_MOMENTS, MemberSlots, asked_members
 from understudy.inference.moment_answers import MeasuredAnswer, answer_of
 from understudy.inference.noisy_tables import Counts, covering, marginal, pooled_table
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import (
-    MODELS,
     RATIOS,
     SAME_AS,
     Estimand,
     parse,
     split_condition,
-    words_of,
 )
 from understudy.inference.records import ABSENT, Records
 from understudy.inference.refusals import (
@@ -52,20 +48,18 @@ from understudy.inference.refusals import (
     outside_of,
     value_ends,
 )
-from understudy.inference.second_moments import LostInNoiseError, MomentMatrix
+from understudy.inference.second_moments import LostInNoiseError
 from understudy.inference.slot_moments import SlotMoments, cluster_factors
 from understudy.inference.weighted import REASON as WEIGHTED_REASON
 from understudy.inference.weighted import WeightedMatrices, above_notes, answer_of_members
-from understudy.release.households import members_of
 from understudy.release.release import Release, once
 from understudy.release.sets import first_parts
-from understudy.schema import NUMERIC, Rule, Schema
-from understudy.schema.geography import Geography
-from understudy.schema.households import NO_MEMBER, Members, slot_column
+from understudy.schema import NUMERIC
+from understudy.schema.households import NO_MEMBER, Members
 
 _PLAINLY = 0.8  # of the width of another answer, that makes one narrower whatever the noise
 
-KINDS_OF_MEMBERS = (*RATIOS, "total", "quantile", *MODELS, "correlation")
+KINDS_OF_MEMBERS = (*BY_MOMENTS, "quantile")
 """Kinds, of those in `question`, that sums over slots answer."""
 
 WHOLLY_ALIKE = (
@@ -82,81 +76,18 @@ REASON = (
 
 
 @dataclass(frozen=True, eq=False)
-class MemberTable:
+class MemberTable(MemberSlots):
     """The members' table of a release, as questions see it.
 
     Attributes:
         release: that is asked.
-        form: how its wide table holds members.
     """
 
     release: Release
-    form: Members
-
-    @cached_property
-    def schema(self) -> Schema:
-        """Columns of members, and those of their units, as one flat table."""
-        declared = self.release.schema.declared
-        return self._flat(self.form.member_columns(declared))
-
-    @property
-    def slots(self) -> range:
-        """Numbers of the slots."""
-        return range(1, self.form.rows_per_unit + 1)
-
-    def in_slot(self, columns: Sequence[str], j: int) -> tuple[str, ...]:
-        """Columns of the wide table that hold some columns of the members in one slot."""
-        own = self.form.columns
-        return tuple(slot_column(name, j) if name in own else name for name in columns)
-
-    def wide_columns(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """The same in all slots, each once."""
-        return tuple(dict.fromkeys(w for j in self.slots for w in self.in_slot(columns, j)))
-
-    @cached_property
-    def slot_schemas(self) -> tuple[Schema, ...]:
-        """The schema of the members in each slot."""
-        return tuple(map(self._slot_schema, self.slots))
-
-    def _slot_schema(self, j: int) -> Schema:
-        """The flat schema of the members in one slot, of whom there may be none.
-
-        All columns of a slot are empty together, which rules say of each pair of them.
-        """
-        declared = self.release.schema.columns
-        own = {name: declared[slot_column(name, j)] for name in self.form.columns}
-        empty = {
-            name: column.n_ordinary + column.codes.index(NO_MEMBER)
-            for name, column in own.items()
-            if NO_MEMBER in column.codes
-        }
-        rules = [
-            Rule.of_states(
-                {
-                    one: frozenset({state}),
-                    other: frozenset(range(own[other].size)) - {empty[other]},
-                }
-            )
-            for (one, state), other in itertools.product(empty.items(), empty)
-            if one != other
-        ]
-        return self._flat(own, rules)
-
-    def _flat(self, own: Mapping[str, Any], rules: Sequence[Rule] = ()) -> Schema:
-        schema = self.release.schema
-        units = self.form.unit_columns(schema.columns)
-        changed: dict[str, Any] = {"members": None, "forbidden": tuple(rules), "relations": ()}
-        changed |= {"geography": Geography(), "columns": {**units, **own}}
-        return schema.model_copy(update=changed)
 
     def members(self, k: int, columns: Sequence[str]) -> Records:
         """Members of a synthetic set with a value of each of some columns."""
-        wide = first_parts(self.release.tables)[k]
-        own, units = members_of(wide, self.release.schema, columns)
-        beside = (name for name in columns if name not in self.form.columns)
-        table = pl.DataFrame([*own, *(wide.get_column(name).gather(units) for name in beside)])
-        whole = replace(Records.of(table, self.schema, columns), units=units)
-        return whole.take(whole.complete())
+        return self.members_in(first_parts(self.release.tables)[k], columns)
 
     def counts(self, columns: Sequence[str]) -> tuple[Counts, int] | None:
         """Noisy counts of the members in each cell of some columns, and from how many tables.
@@ -209,7 +140,7 @@ class MemberTable:
             columns: of the question.
         """
         joint = matrix_of(self.release, self.wide_columns(columns))
-        return None if joint is None or joint.scores.complete else self._parted(columns, joint)
+        return None if joint is None or joint.scores.complete else self.part(columns, joint)
 
     def weighted_moments(self, columns: Sequence[str]) -> WeightedMatrices[SlotMoments] | None:
         """The same of members who count with the weight of their unit.
@@ -222,19 +153,14 @@ class MemberTable:
         joint = WeightedMatrices.of(release.measurements, release.schema, wide, n)
         if joint is None:
             return None
-        return WeightedMatrices.of_members(joint, partial(self._parted, columns))
-
-    def _parted(self, columns: Sequence[str], joint: MomentMatrix) -> SlotMoments:
-        """The matrix of all slots' columns, taken apart by slots."""
-        names = [dict(zip(self.in_slot(columns, j), columns, strict=True)) for j in self.slots]
-        return SlotMoments.of(joint, names, self.slot_schemas)
+        return WeightedMatrices.of_members(joint, partial(self.part, columns))
 
 
 @once
 def member_table(release: Release) -> MemberTable | None:
     """The members' table of a release; None for a flat one."""
     form = release.schema.members
-    return None if form is None else MemberTable(release, form)
+    return None if form is None else MemberTable(release.schema, form, release)
 
 
 def asks_members(kind: object, formula: str, release: Release) -> MemberTable | None:
@@ -245,8 +171,8 @@ def asks_members(kind: object, formula: str, release: Release) -> MemberTable | 
         formula: of it.
         release: that is asked.
     """
-    table = member_table(release) if isinstance(kind, str) else None
-    return table if table is not None and words_of(formula) & {*table.form.columns} else None
+    named = isinstance(kind, str) and asked_members(formula, release.schema) is not None
+    return member_table(release) if named else None
 
 
 def member_analysis(

@@ -81,6 +81,14 @@ before. Replaced in the same state, so is the change; in another state it is v i
 in the other: its squared length |v|² + |v'|² is at most twice that of an added record, its sum of
 sizes too. Numbers of other blocks do not change.
 
+**Members of units.** A unit with up to M members is one record, with a vector of scores for each
+column of each of its M slots; a slot without a member has a code there. Sums over all members are
+sums of the blocks of slots, and those over pairs of members of one unit are blocks of two slots. So
+(1) and (2) hold of a whole unit, added with all its members or in place of another, with the
+columns of all slots in A, b and J. Nothing is asked of who fills which slot, as long as that is a
+function of the unit and of chance alone (`understudy.data.households`).
+`tests/mechanisms/sums/test_member_moments.py` enumerates whole households.
+
 The sensitivities are ours; `tests/mechanisms/sums/test_second_moments.py` and
 `tests/mechanisms/sums/test_weighted_moments.py` enumerate the neighbours, and
 `tests/mechanisms/sums/test_term_moments.py` those of terms.

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,10 +35,16 @@ from scipy.special import gammaincinv, ndtr
 from understudy._arrays import Z_95, Floats
 from understudy.errors import InferenceError
 from understudy.features.grids import LineCells, find_limits, line_bins
-from understudy.inference.declared import DeclaredAnalysis, Expected, by_tables, columns_of
+from understudy.inference.declared import (
+    DeclaredAnalysis,
+    Expected,
+    by_tables,
+    columns_of,
+    not_of_members,
+)
 from understudy.inference.linear import Inverted
 from understudy.inference.measured_answers import matrix_answer
-from understudy.inference.moment_answers import MeasuredAnswer, halves_answer
+from understudy.inference.moment_answers import MeasuredAnswer, answer_of, halves_answer
 from understudy.inference.needed_terms import needed_terms
 from understudy.inference.own_tables import expected_parts
 from understudy.inference.records import Records
@@ -54,6 +61,7 @@ from understudy.inference.weighted import (
     WeightedMatrices,
     answer_by_terms,
     answer_for_population,
+    answer_of_members,
 )
 from understudy.mechanisms.second_moments import SecondMoments, TermMoments, WeightedMoments
 from understudy.mechanisms.tables import NoisyTables
@@ -61,6 +69,7 @@ from understudy.release.decoding import decode
 from understudy.schema import NUMERIC, Column, Continuous, Integer, Schema
 
 if TYPE_CHECKING:
+    from understudy.inference.member_slots import MemberSlots
     from understudy.inference.question import Estimand
 
 Moments = SecondMoments | WeightedMoments | TermMoments
@@ -167,6 +176,9 @@ def require_moments(
             answer = Assumed(sources, schema, rows, (float(rows.height), 0.0)).answer(analysis)
         except LostInNoiseError:  # of these records; others may have the answer
             continue
+        members = analysis.members(schema)
+        if answer is None and members is not None:
+            raise not_of_members(analysis, members.form)
         if answer is None:
             raise InferenceError(
                 f"Second moments do not answer {analysis}: terms must be columns, levels, powers "
@@ -286,7 +298,9 @@ class Assumed:
 
     def answer(self, analysis: DeclaredAnalysis) -> MeasuredAnswer | None:
         """The answer of these records, weighted where the release would weigh it."""
-        estimand = analysis.estimand(self.schema)
+        estimand, members = analysis.estimand(self.schema), analysis.members(self.schema)
+        if members is not None:
+            return self._of_members(estimand, members)
         return self._answer(estimand) or halves_answer(estimand, self.schema, self._answer)
 
     def _answer(self, estimand: Estimand) -> MeasuredAnswer | None:
@@ -302,6 +316,32 @@ class Assumed:
         plain = [one for one in of_columns if one.scores.weighting is None]
         matrix = joined_matrix(plain, self.schema, estimand.columns, self.n)
         return None if matrix is None else matrix_answer(estimand, matrix, self.schema, [records])
+
+    def _of_members(self, estimand: Estimand, members: MemberSlots) -> MeasuredAnswer | None:
+        """The answer about members of the records, as `inference.members` has it."""
+        from understudy.inference.member_slots import BY_MOMENTS
+        from understudy.inference.question import WEIGHTED  # loads statistics
+
+        if estimand.kind not in BY_MOMENTS:
+            return None
+        weight, columns = self.schema.design.weight, estimand.columns
+        by_weight = bool(weight) and estimand.kind in WEIGHTED
+        beside = (weight,) if by_weight else ()
+        records = members.members_in(self.rows, tuple(dict.fromkeys((*columns, *beside))))
+        wide, part = members.wide_columns(columns), partial(members.part, columns)
+        of_columns, _ = self.sources
+        if by_weight:
+            about = self.n[0], self._excess
+            joint = WeightedMatrices.of_sources(of_columns, self.schema, wide, *about, drawn=False)
+            if joint is None:
+                return None
+            matrices = WeightedMatrices.of_members(joint, part)
+            return answer_of_members(estimand, matrices, members.schema, [records])
+        plain = [one for one in of_columns if one.scores.weighting is None]
+        matrix = joined_matrix(plain, self.schema, wide, self.n)
+        if matrix is None or matrix.scores.complete:
+            return None
+        return answer_of(estimand, part(matrix), members.schema, [records])
 
     def _weighted(self, estimand: Estimand, records: Records) -> MeasuredAnswer | None:
         """The answer for the population."""
@@ -451,11 +491,13 @@ def _ways(analysis: DeclaredAnalysis, schema: Schema) -> list[dict[str, float]]:
     }
     all_of_them = dict.fromkeys(unknown, _UNKNOWN)
     outcome = analysis.formula.partition("~")[0].strip().strip("`")
-    others = {name: part for name, part in all_of_them.items() if name != outcome}
+    members = analysis.members(schema)
+    own = {outcome} if members is None else {*members.wide_columns((outcome,))}
+    others = {name: part for name, part in all_of_them.items() if name not in own}
     ways = [dict[str, float](), all_of_them, others]
-    if outcome in unknown:
-        least = _least_part(unknown[outcome])
-        ways += [{outcome: _UNKNOWN}, {outcome: least}, {**all_of_them, outcome: least}]
+    if asked := own & unknown.keys():
+        least = {name: _least_part(unknown[name]) for name in asked}
+        ways += [dict.fromkeys(asked, _UNKNOWN), least, {**all_of_them, **least}]
     return [way for k, way in enumerate(ways) if way not in ways[:k]]
 
 
@@ -536,7 +578,10 @@ def with_skewed_numbers(
             values = values.round(column.decimals)
         own = rows[name]
         has_number = pl.Series(Records.of(rows, schema, (name,)).complete())
-        drawn = pl.Series(name, np.clip(values, low, high)).cast(own.dtype)
+        drawn = pl.Series(name, np.clip(values, low, high))
+        if isinstance(column, Integer):
+            drawn = drawn.cast(pl.Int64)  # beside codes it is a text, without a point
+        drawn = drawn.cast(own.dtype)
         changed[name] = drawn.zip_with(has_number, own)
     return rows.with_columns(**changed)
 

@@ -247,6 +247,7 @@ def declare_regression(
             f"{', '.join(MODELS)}."
         )
     analysis = DeclaredAnalysis(kind, formula)
+    analysis.require_about_units(schema)
     estimand = analysis.estimand(schema)
     if estimand.where:
         raise InferenceError(

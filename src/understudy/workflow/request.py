@@ -43,7 +43,7 @@ from understudy.inference.declared import (
     public_delta,
     with_own_bins,
 )
-from understudy.mechanisms.second_moments import SecondMoments, WeightedMoments
+from understudy.mechanisms.second_moments import SecondMoments, TermMoments, WeightedMoments
 from understudy.mechanisms.tables import HeapCounts, NoisyTables, NumberLines
 from understudy.methods.aim import AdaptiveMethod
 from understudy.methods.auto import choose_method, configure
@@ -469,7 +469,7 @@ def request_of(
     heaps_spend = (budget.amount - rows_spend) * heaps_part(schema)
     rest = budget.amount - rows_spend - heaps_spend
     _, others = _split_weighted(declared, schema)
-    return Request(
+    request = Request(
         schema,
         budget,
         configured,
@@ -494,6 +494,22 @@ def request_of(
         minimum_count=_minimum_count(how, schema, configured, name),
         cuts=_further_bins(as_declared, schema),
     )
+    if not bought:
+        _require_members_answered(request)
+    return request
+
+
+def _require_members_answered(request: Request) -> None:
+    """Refuse declared analyses of members that what is bought for them does not answer."""
+    schema = request.schema
+    asked = [one for one in request.analyses if one.members(schema) is not None]
+    if not (asked and request.answers_spend):
+        return
+    from understudy.workflow.expected_answers import require_moments  # loads statistics
+
+    own = SecondMoments | WeightedMoments | TermMoments
+    steps = [one for one, _ in request.answers if isinstance(one, own)]
+    require_moments(asked, schema, steps, pure=request.budget.accounting == "pure")
 
 
 def _minimum_count(
