@@ -285,9 +285,9 @@ def by_terms(
 def not_of_members(analysis: DeclaredAnalysis, form: Members) -> InferenceError:
     """The refusal of a declaration about members that second moments of slots do not answer."""
     return InferenceError(
-        f"{str(analysis)!r} is about rows of {form.table!r}, and a declaration of these takes means, "
-        "shares, totals, models and correlations of two columns at a time, without conditions on "
-        "numbers; leave it out, and ask the release."
+        f"{str(analysis)!r} is about rows of {form.table!r}, and a declaration of these takes "
+        "means, shares, totals, models and correlations of two columns at a time, without "
+        "conditions on numbers; leave it out, and ask the release."
     )
 
 
