@@ -10,14 +10,18 @@ import pytest
 from understudy.data.table import Table
 from understudy.features.grids import (
     FINE,
+    MOST_EVEN,
     SINGLE,
     LineCells,
     coarse_states,
+    even_bins,
     is_finer,
     is_plain,
     line_bins,
+    own_bins,
 )
 from understudy.schema import Schema
+from understudy.schema.coarsening import with_cuts
 
 WHOLE = "kind = 'integer'\nlower = 0\nupper = 1000\nbins = [0, 10, 200, 1000]\n"
 COLUMNS = {
@@ -166,3 +170,33 @@ def test_levels_have_no_line():
     schema = Schema.loads("[columns.x]\nkind = 'boolean'\nreviewed = true\n")
     with pytest.raises(TypeError, match="numeric"):
         LineCells.of(schema, "x")
+
+
+@pytest.mark.parametrize("name", ["whole by default", "tenths", "steps", "days"])
+def test_even_bins_have_about_as_many_numbers_each(name):
+    """By exact counts; where too few values are known apart, each has a bin of its own."""
+    column, line = fine(COLUMNS[name].replace("bins = 6\n", "").replace("bins = 4\n", ""))
+    low, high = column.bounds
+    numbers = low + (high - low) * np.random.default_rng(1).beta(1, 4, 20_000)
+    numbers = numbers if name in {"tenths", "steps"} else numbers.round()
+    starts = np.array([one.low for one in bins_of(line)])
+    own = np.bincount(np.searchsorted(starts, numbers, "right") - 1, minlength=len(starts))
+    spikes = [one.low for one in line.intervals if one.spike]
+    counts = np.zeros(line.size + 2)
+    counts[[k for k, one in enumerate(line.intervals) if not one.spike]] = own
+    bins = even_bins(counts, LineCells(line), column)
+    even = schema_of(COLUMNS[name]).with_bins({"x": bins}).columns["x"]
+    edges = [one.low for one in bins_of(even)]
+    filled = np.histogram(numbers, [*edges, high])[0]
+    assert len(edges) == MOST_EVEN
+    assert np.abs(filled - 500).max() < 400, spikes
+
+
+def test_even_bins_keep_what_conditions_need_and_fall_back_on_those_of_the_column():
+    column, _ = fine(COLUMNS["whole by default"])
+    cut = with_cuts(column, [777])
+    line = schema_of(COLUMNS["whole by default"]).with_bins({"x": line_bins(cut)}).columns["x"]
+    counts = np.zeros(line.size + 2)
+    counts[0] = 1_000.0
+    assert 777 in even_bins(counts, LineCells(line), cut)
+    assert even_bins(-counts, LineCells(line), cut) == own_bins(cut)

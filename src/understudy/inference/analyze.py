@@ -32,7 +32,7 @@ from understudy.inference.estimators import Estimator, Question
 from understudy.inference.measured_answers import measured_answer
 from understudy.inference.moment_answers import is_numeric
 from understudy.inference.own_tables import counted_answer, tables_that_tell
-from understudy.inference.quantiles import coarse_quantiles, count_quantiles
+from understudy.inference.quantiles import Quantiles, coarse_quantiles, count_quantiles
 from understudy.inference.question import (
     MEASURED_ONLY,
     SAME_AS,
@@ -439,6 +439,9 @@ def _narrower(one: Analysis | None, other: Analysis | None) -> Analysis | None:
 
 def _half_widths(pooled: Pooled) -> Floats:
     """Of intervals of 95 %, nearly, shape (k,)."""
+    if isinstance(pooled, Quantiles):
+        lower, upper = pooled.interval()
+        return np.asarray((upper - lower) / 2)
     return Z_95 * pooled.stderr + pooled.bias
 
 

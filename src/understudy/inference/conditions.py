@@ -116,7 +116,7 @@ def fewest_bins(estimand: Estimand, schema: Schema, kept: Collection[str]) -> Bi
         Column → bins, where these are others than those of the schema.
     """
     numbers = (name for name in estimand.columns if isinstance(schema.columns[name], NUMERIC))
-    wide = {name: 1 for name in numbers if name not in kept and not _is_in_slot(name, schema)}
+    wide = {name: 1 for name in numbers if name not in kept and not is_in_slot(name, schema)}
     told = schema.with_bins(wide)
     compared = tuple(dict.fromkeys(_comparisons(estimand)))
     for text in compared:
@@ -167,7 +167,7 @@ def _bins_that_tell(text: str, schema: Schema, *, of_any: bool) -> Schema:
     column = schema.columns[columns[0]] if len(columns) == 1 else None
     if not isinstance(column, NUMERIC) or _tells(schema, text):
         return schema
-    if not of_any and (cuts_of(column) is None or _is_in_slot(columns[0], schema)):
+    if not of_any and (cuts_of(column) is None or is_in_slot(columns[0], schema)):
         return schema
     for places in _places(text, column):
         found = _with_cuts(schema, columns[0], places, of_any=of_any)
@@ -176,7 +176,7 @@ def _bins_that_tell(text: str, schema: Schema, *, of_any: bool) -> Schema:
     return schema
 
 
-def _is_in_slot(name: str, schema: Schema) -> bool:
+def is_in_slot(name: str, schema: Schema) -> bool:
     """Return whether a column holds one of several members, whose bins are all the same."""
     form = schema.members
     return form is not None and any(name in slot for slot in form.slots)

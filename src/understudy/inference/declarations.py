@@ -218,7 +218,8 @@ def _half_width_of_counts(
     asked = NoisyTables((own.columns,), noise, beside=True, bins=own.bins)
     (charge,) = asked.price(terms_of(schema, budget), _spend(release, schema, budget))
     table = release.tables[0]
-    each = expected_parts(estimand, schema, table, margin * charge.recorded.stddev)
+    stddev = margin * charge.recorded.stddev
+    each = expected_parts(estimand, schema, table, stddev, lined=schema.names)
     halves = np.array([np.hypot(own, other) for _, own, other in each])
     least, most = 0.0, np.inf
     if estimand.kind == "quantile":

@@ -13,19 +13,21 @@ columns or more, as second moments tell two at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
 import polars as pl
 
-from understudy._arrays import Z_95
+from understudy._arrays import Z_95, Floats
 from understudy.dp.released import Bins
 from understudy.errors import InferenceError
+from understudy.features.grids import LineCells, even_bins, is_plain, line_bins
 from understudy.inference.conditions import (
     UntoldError,
     fewest_bins,
+    is_in_slot,
     require_told,
     state_values,
 )
@@ -38,7 +40,8 @@ from understudy.inference.question import SHARES, TWO_WAY, Estimand, group_terms
 from understudy.inference.records import ABSENT, Records
 from understudy.inference.two_way import crossed_cells, table_cells
 from understudy.release.measurement import Measurement
-from understudy.schema import Schema
+from understudy.schema import NUMERIC, Schema
+from understudy.schema.coarsening import cuts_of, in_these_bins
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,13 @@ class OwnTable:
     Attributes:
         columns: of it, in the order of the schema.
         bins: of numbers, where these are others than those of the schema.
+        even: numbers whose quantile is asked for and whose bins nobody declared. They are counted
+            in bins with about as many records each, where their number lines are released.
     """
 
     columns: tuple[str, ...]
     bins: Bins = field(default_factory=dict)
+    even: tuple[str, ...] = ()
 
 
 def own_table(estimand: Estimand, schema: Schema) -> OwnTable | None:
@@ -87,7 +93,8 @@ class _Same:
 def _own_table(estimand: Estimand, of: _Same) -> OwnTable:
     """The same of a question that is counted; a plan asks for it many times."""
     schema = of.schema
-    found = OwnTable(estimand.columns, fewest_bins(estimand, schema, _kept(estimand, schema)))
+    bins = fewest_bins(estimand, schema, _kept(estimand, schema))
+    found = OwnTable(estimand.columns, bins, _of_even_bins(estimand, schema))
     told = schema.with_bins(found.bins)
     require_told(estimand, told)
     _require_values(estimand, told)
@@ -150,7 +157,11 @@ def counted_answer(estimand: Estimand, table: Measurement, schema: Schema) -> Co
 
 
 def expected_parts(
-    estimand: Estimand, schema: Schema, rows: pl.DataFrame, stddev: float
+    estimand: Estimand,
+    schema: Schema,
+    rows: pl.DataFrame,
+    stddev: float,
+    lined: Collection[str] = (),
 ) -> list[tuple[str, float, float]]:
     """Expected half-widths of intervals of 95 % that a question's own table gives.
 
@@ -159,6 +170,7 @@ def expected_parts(
         schema: public.
         rows: that stand for those of the release.
         stddev: of the noise in a cell.
+        lined: numbers whose number lines are released before.
 
     Returns:
         Name of each estimate, and half of its interval by noise, and by sampling; NaN for a group
@@ -169,7 +181,10 @@ def expected_parts(
     """
     own = own_table(estimand, schema)
     assert own is not None
-    told = schema.with_bins(own.bins)
+    even = [name for name in own.even if name in lined]
+    told = schema.with_bins(
+        {**own.bins, **bins_of_lines(even, schema, counts_on_lines(even, schema, rows))}
+    )
     records = Records.complete_of(rows, told, own.columns)
     if estimand.kind == "quantile":  # of all cells some may count
         scores = cell_scores(estimand, told)
@@ -215,6 +230,59 @@ def _kept(estimand: Estimand, schema: Schema) -> set[str]:
         terms, _ = group_terms(estimand.kind, estimand.formula)
         kept |= {term.strip("`") for term in terms} & {*schema.names}
     return kept
+
+
+def _of_even_bins(estimand: Estimand, schema: Schema) -> tuple[str, ...]:
+    """Numbers whose quantile is asked for, and whose bins nobody declared."""
+    if estimand.kind != "quantile":
+        return ()
+    columns = ((name, schema.columns[name]) for name in estimand.used)
+    return tuple(
+        name
+        for name, column in columns
+        if name not in estimand.groups
+        and isinstance(column, NUMERIC)
+        and cuts_of(column) is not None
+        and not (is_plain(column) or is_in_slot(name, schema))
+    )
+
+
+def bins_of_lines(names: Iterable[str], schema: Schema, lines: Mapping[str, Floats]) -> Bins:
+    """Bins of numbers with about as many records each.
+
+    Args:
+        names: of the numbers.
+        schema: public.
+        lines: column → counts of the cells of its line.
+    """
+    found = {}
+    for name in names:
+        column = schema.columns[name]
+        if name in lines and isinstance(column, NUMERIC):
+            cells = LineCells.of(schema.with_bins({name: line_bins(column)}), name)
+            found[name] = even_bins(lines[name], cells, column)
+    return {
+        name: bins for name, bins in found.items() if not in_these_bins(schema.columns[name], bins)
+    }
+
+
+def counts_on_lines(names: Iterable[str], schema: Schema, rows: pl.DataFrame) -> dict[str, Floats]:
+    """Counts of records in the cells of number lines.
+
+    Args:
+        names: of the numbers.
+        schema: public.
+        rows: synthetic ones, or such as stand for others.
+    """
+    found = {}
+    for name in names:
+        column = schema.columns[name]
+        if isinstance(column, NUMERIC):
+            cells = LineCells.of(schema.with_bins({name: line_bins(column)}), name)
+            numbers = Records.of(rows, schema, (name,)).numbers[name]
+            states = Records.states_of(numbers[np.isfinite(numbers)], cells.column)
+            found[name] = np.bincount(states, minlength=cells.size).astype(np.float64)
+    return found
 
 
 def _require_values(estimand: Estimand, schema: Schema) -> None:

@@ -195,6 +195,15 @@ def usual_bins(column: _N) -> _N:
     return column.model_copy(update={"bins": _usual(column)})
 
 
+def in_one_bin(column: _N) -> _N:
+    """The column in a single bin over its range, beside its spikes.
+
+    Raises:
+        SchemaError: spikes alone would fill it.
+    """
+    return _in_bins("", column, 1)
+
+
 def _usual(column: Numeric) -> int | None:
     return None if isinstance(column, Integer) else DEFAULT_BINS
 

@@ -23,6 +23,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from understudy.dp.budget import Accounting
+from understudy.dp.released import Bins
 from understudy.errors import MethodError
 from understudy.features.scores import Limits, Weighting
 from understudy.inference.declared import (
@@ -91,6 +92,15 @@ def cut_off(measured: Measured, limits: Limits) -> Measured:
         return measured
     own = {name: ends for name, ends in limits.items() if name in measured.columns}
     return replace(measured, limits=own)
+
+
+def in_even_bins(measured: Measured, even: Bins) -> Measured:
+    """A table that counts some numbers in bins by their lines, where it has none of its own."""
+    if not isinstance(measured, NoisyTables):
+        return measured
+    (columns,) = measured.marginals
+    own = {name: bins for name, bins in even.items() if name in columns}
+    return replace(measured, bins={**own, **measured.bins})
 
 
 def share_out(

@@ -96,6 +96,7 @@ def expected_answers(
     like: pl.DataFrame | None,
     rows_stddev: float,
     lines: Mapping[str, float],
+    lined: Collection[str] = (),
 ) -> tuple[Expected, ...]:
     """Expected half-widths of each estimate of some analyses.
 
@@ -110,6 +111,7 @@ def expected_answers(
         rows_stddev: of the noise in the number of records, where it is not among the sums.
         lines: column → standard deviation of the noise in the cells of its number line, where that
             decides on limits.
+        lined: columns whose lines are released before anything else.
     """
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
     if like is None:
@@ -119,7 +121,7 @@ def expected_answers(
     for analysis in analyses:
         stddev = _counted(analysis, schema, steps)
         if stddev is not None:
-            found += _expect_counts(analysis, stddev, schema, rows)
+            found += _expect_counts(analysis, stddev, schema, rows, lined)
             continue
         assumed = Assumed(sources, schema, rows, (float(rows.height), rows_stddev))
         found += _expect_answer(analysis, assumed)
@@ -138,11 +140,15 @@ def _counted(analysis: DeclaredAnalysis, schema: Schema, steps: Sequence[Step]) 
 
 
 def _expect_counts(
-    analysis: DeclaredAnalysis, stddev: float, schema: Schema, rows: pl.DataFrame
+    analysis: DeclaredAnalysis,
+    stddev: float,
+    schema: Schema,
+    rows: pl.DataFrame,
+    lined: Collection[str] = (),
 ) -> list[Expected]:
     """What is told by the table that is counted for an analysis."""
     try:
-        found = expected_parts(analysis.estimand(schema), schema, rows, stddev)
+        found = expected_parts(analysis.estimand(schema), schema, rows, stddev, lined)
     except InferenceError as error:
         return [Expected(str(analysis), "", np.nan, np.nan, str(error))]
     return [Expected(str(analysis), *one) for one in found]
@@ -421,6 +427,7 @@ def expected_ranges(
     n_rows: int,
     rows_stddev: float,
     lines: Mapping[str, float],
+    lined: Collection[str] = (),
 ) -> tuple[ExpectedRange, ...]:
     """Half-widths and chances of refusal over several ways in which numbers may be spread.
 
@@ -435,7 +442,8 @@ def expected_ranges(
         pure: whether the budget has no δ.
         n_rows: how many records to assume.
         rows_stddev: of the noise in the number of records.
-        lines: as for `expected_answers`.
+        lines: as for `expected_answers`, and so is the next.
+        lined: as there.
     """
     even = _rows(schema, min(n_rows, _MOST_ROWS), None)
     about = float(even.height), rows_stddev
@@ -444,7 +452,7 @@ def expected_ranges(
         stddev = _counted(analysis, schema, steps)
         if stddev is not None:
             if analysis.estimand(schema).kind == "quantile":
-                found += _expect_quantiles(analysis, stddev, schema, even)
+                found += _expect_quantiles(analysis, stddev, schema, even, lined)
             continue  # cells are counted, wherever numbers lie
         each, chance, lost = dict[str, list[float]](), 0.0, False
         for parts in _ways(analysis, schema):
@@ -462,7 +470,11 @@ def expected_ranges(
 
 
 def _expect_quantiles(
-    analysis: DeclaredAnalysis, stddev: float, schema: Schema, even: pl.DataFrame
+    analysis: DeclaredAnalysis,
+    stddev: float,
+    schema: Schema,
+    even: pl.DataFrame,
+    lined: Collection[str],
 ) -> list[ExpectedRange]:
     """Half-widths of quantiles by group over several ways in which numbers lie in bins."""
     ways = (
@@ -471,7 +483,7 @@ def _expect_quantiles(
         with_skewed_numbers(even, schema, {}, long_tailed=True),
         _rows(schema, even.height, None, over_bins=True),
     )
-    answers = [_expect_counts(analysis, stddev, schema, rows) for rows in ways]
+    answers = [_expect_counts(analysis, stddev, schema, rows, lined) for rows in ways]
     found = []
     for each in zip(*answers, strict=True):  # NaN for a group without records
         known = [one.half_width for one in each if math.isfinite(one.half_width)] or [math.nan]

@@ -480,6 +480,7 @@ def state_assumptions(request: Request, assume_rows: int | None) -> dict[str, An
     """Noise of the moments that answer declared analyses, and how many records are assumed."""
     deviations = [step.stddev for step in request.answer_steps()]
     lines = {step.columns[0]: step.stddev for step in request.line_steps()}
+    lined = (*lines,)
     if request.limits is not None:  # an earlier release has laid them down
         lines = {}
     bought = (moments for moments, _ in request.answers)
@@ -489,4 +490,5 @@ def state_assumptions(request: Request, assume_rows: int | None) -> dict[str, An
         "n_rows": assume_rows or request.schema.n_rows or ASSUMED_ROWS,
         "rows_stddev": request.rows_stddev,
         "lines": lines,
+        "lined": lined,
     }

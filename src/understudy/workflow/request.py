@@ -31,7 +31,7 @@ from understudy.dp.calibration import (
 )
 from understudy.dp.distributions import DiscreteNoise
 from understudy.dp.mechanism import Form, Mechanism
-from understudy.dp.released import NoisyLine, Released
+from understudy.dp.released import Bins, NoisyLine, Released
 from understudy.errors import MethodError
 from understudy.features.grids import LineCells, find_limits, heaped_columns
 from understudy.features.scores import Limits, Weighting, is_within_bounds
@@ -72,6 +72,7 @@ from understudy.workflow.declared_answers import (
     Measured,
     cut_off,
     declared_answers,
+    in_even_bins,
     share_out,
     term_moments,
 )
@@ -102,6 +103,7 @@ class Request:
         places_spend: what buys the tables of places that the schema declares.
         usual_answers: whether nobody asked for these second moments.
         limits: where numbers are cut off for these; None until number lines are released.
+        even: bins, by released lines, of numbers whose quantiles are declared.
         bought: what is measured for declared analyses without weights, each with its part of what
             buys answers; without limits.
         minimum_count: that the synthetic sets must keep. It is no part of the identity: nothing is
@@ -125,6 +127,7 @@ class Request:
     places_spend: Fraction = Fraction(0)
     usual_answers: bool = False
     limits: Limits | None = None
+    even: Bins = field(default_factory=dict)
     bought: tuple[tuple[Measured, Fraction], ...] = ()
     minimum_count: MinimumCount | None = None
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -171,7 +174,8 @@ class Request:
             if not others:
                 found.append((self._moments(every), spend))
             for asked, part in self.bought:
-                found.append((cut_off(asked, self.limits or {}), part * spend))
+                own = in_even_bins(cut_off(asked, self.limits or {}), self.even)
+                found.append((own, part * spend))
         if self.priority_spend:
             found.append((self._moments(self.priority), self.priority_spend))
         if self.layer_spend:
@@ -619,10 +623,14 @@ def adjust_for_row_count(request: Request, n_rows: int) -> Request:
 def limit_numbers(request: Request, lines: Iterable[Released[NoisyLine]]) -> Request:
     """The request with limits at which numbers are cut off for second moments, by released lines.
 
+    And with bins of numbers whose quantiles are declared.
+
     Args:
         request: what is asked for.
         lines: that were bought.
     """
+    lines = tuple(lines)
+    request = replace(request, even=_even_bins(request, lines))
     if request.limits is not None:
         return request
     found, sizes = {}, {}
@@ -634,6 +642,22 @@ def limit_numbers(request: Request, lines: Iterable[Released[NoisyLine]]) -> Req
         if limits:
             found[name] = limits
     return replace(request, limits=_common_limits(found, sizes, request.schema))
+
+
+def _even_bins(request: Request, lines: Iterable[Released[NoisyLine]]) -> Bins:
+    """Bins of numbers whose quantiles are declared, and by whose usual bins nobody groups."""
+    _, tables = by_tables(request.analyses, request.schema)
+    even = {name for own in tables for name in own.even}
+    if not even:
+        return {}
+    from understudy.inference.own_tables import bins_of_lines  # loads the library of formulas
+
+    asked = (analysis.estimand(request.schema) for analysis in request.analyses)
+    grouped = {name for one in asked for name in (*one.groups, *one.levels)}
+    counts = {
+        line.value.columns[0]: np.asarray(line.value.counts, dtype=np.float64) for line in lines
+    }
+    return bins_of_lines(sorted(even - grouped), request.schema, counts)
 
 
 _FEW_MEMBERS: Final = 0.1  # of the fullest slot: limits of a slot with fewer follow the others'
