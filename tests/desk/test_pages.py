@@ -308,7 +308,7 @@ def test_an_approval_reserves_in_the_ledger_until_it_is_withdrawn(tmp_path):
 
     visitor = Visitor(tmp_path)
     ledger = PopulationLedger.create(tmp_path / "ledger.db")
-    ledger.add(Population("adults", "adult", "board", "add_remove", Caps.of(pure=3)))
+    ledger.add(Population("adults", "adult", "board", "replace", Caps.of(pure=6)))
     project = visitor.new_project()
     text = schema_of(5, reviewed=True).replace(
         'rows = "public"\nn_rows', 'rows = "private"\nrow_limit'
@@ -333,17 +333,18 @@ def test_an_approval_reserves_in_the_ledger_until_it_is_withdrawn(tmp_path):
 
     assert approve("2").is_redirect
     assert approve("2").is_redirect
-    assert reserved() == (2, 1)
+    assert reserved() == (4, 1)  # rows whose number is private count double
     (number,) = ledger.totals("adults").open
     page = visitor.get("approve").text
     assert f"Reserved under number {number}." in page
     assert "66.7 % reserved, 0 % planned" in page
     visitor.post("plan", do="save", epsilon="2.5", delta="0", sets="1")
     page = visitor.get("approve").text
+    assert "66.7 % reserved, 83.3 % planned" in page
     assert f"Reserved under number {number}, for an earlier approval" in page
     assert "more than the cap leaves" not in page
     assert approve("2.5").is_redirect  # what was reserved before is given back first
-    assert reserved() == (Fraction("2.5"), 1)
+    assert reserved() == (5, 1)
     assert "cap" in refusal(approve("4"))
     assert reserved() == (0, 0)
     assert approve("1").is_redirect
@@ -353,7 +354,7 @@ def test_an_approval_reserves_in_the_ledger_until_it_is_withdrawn(tmp_path):
     assert approve("1").is_redirect
     assert visitor.post("release", do="start").is_redirect
     assert "The release is made" in wait(visitor, "release").text
-    assert (ledger.totals("adults").spent.pure, reserved()) == (1, (0, 0))
+    assert (ledger.totals("adults").spent.pure, reserved()) == (2, (0, 0))
     assert ledger.verify() == []
 
 
@@ -362,6 +363,7 @@ def test_a_form_of_the_file_that_is_known_is_not_asked_about(tmp_path):
     rows = "".join(f"{k % 7},5^{'ab'[k % 2]}\n" for k in range(200))
     (tmp_path / "rows.csv").write_text(f"x^y\n{rows}")
     visitor.new_project()
+    assert "<details><summary>How the file is written" in visitor.get("file").text
     form = {"separator": "^", "decimal": ",", "source": "manual, page 3"}
     said = {"title": "People", "unit": "one person", "rows": "private", "data": "rows.csv"}
     assert visitor.post("file", do="save", **said, **form).is_redirect

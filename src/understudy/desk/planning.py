@@ -150,7 +150,7 @@ def _show_plan(visit: Visit) -> dict[str, Any]:
         shares = planner.shares(values["epsilon"] or "0")
         expected = planner.expected(values["epsilon"] or "0")
         outlook = [(text, [*own]) for text, own in groupby(expected, lambda one: one.analysis)]
-        own = account(visit.own, planner.budget(values["epsilon"] or "0"))
+        own = account(visit, planner.budget(values["epsilon"] or "0"))
     except UnderstudyError as error:
         refused = str(error)
     return {
@@ -250,17 +250,17 @@ def _kept(visit: Visit, values: dict[str, str], make: Callable[[], Any]) -> Any:
         return known[key]
 
 
-def account(project: Project, budget: Any) -> dict[str, Any] | None:
+def account(visit: Visit, budget: Any) -> dict[str, Any] | None:
     """Return how much of its caps a population has spent, and what a plan would take.
 
     Args:
-        project: that may name a ledger.
+        visit: whose project may name a ledger.
         budget: planned.
 
     Returns:
         What the template needs; None where no ledger governs the project.
     """
-    kept = project.read("project.toml")
+    kept = visit.own.read("project.toml")
     if not kept.get("ledger"):
         return None
     from understudy.ledger.account import Cost
@@ -269,13 +269,13 @@ def account(project: Project, budget: Any) -> dict[str, Any] | None:
     name, approved = kept["population"], kept.get("approved", {})
     try:
         totals = PopulationLedger.open(kept["ledger"]).totals(name)
-        cost = Cost(budget.accounting, budget.amount, totals.population.neighbours)
+        own = approved.get("reservation") if approved.get("ledger") == kept["ledger"] else None
+        reserved = own if own in totals.open else None
+        stands = reserved and approved["digest"] == visit.own.digest()
+        cost = Cost(budget.accounting, budget.amount, visit.schema().neighbours)
+        caps = totals.shares(planned := None if stands else cost)
     except UnderstudyError as error:
         return {"population": name, "refused": str(error), "caps": ()}
-    own = approved.get("reservation") if approved.get("ledger") == kept["ledger"] else None
-    reserved = own if own in totals.open else None
-    planned = None if reserved and approved["digest"] == project.digest() else cost
-    caps = totals.shares(planned)
     return {"population": name, "refused": "", "caps": caps, "reserved": reserved, "anew": planned}
 
 

@@ -71,6 +71,7 @@ def _show_file(visit: Visit) -> dict[str, Any]:
         "above": above,
         "has_schema": visit.own.has("schema.toml"),
         "form": _FORM,
+        "form_said": any(values[name] for name in _FORM),
         "lacking": _unsaid(visit),
         "command": runs.as_typed(_draft_words(kept)) if kept.get("data") else "",
     }

@@ -89,7 +89,7 @@ def _show_approve(visit: Visit) -> dict[str, Any]:
         "conditional": [
             (name, part.left_as_drafted) for name, part in schema.vouched if part.left_as_drafted
         ],
-        "account": account(visit.own, found.budget),
+        "account": account(visit, found.budget),
         "digest": visit.own.digest(),
         "approved": _approved(visit),
         "by": visit.text("by"),

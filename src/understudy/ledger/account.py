@@ -599,6 +599,9 @@ class Totals:
 
         Args:
             planned: what a plan would cost; None for nothing.
+
+        Raises:
+            LedgerError: this population cannot count such a cost.
         """
         caps = self.population.caps
         sizes: list[tuple[Accounting, Fraction]] = []
@@ -607,7 +610,8 @@ class Totals:
             sizes.append((one.accounting, one.amount))
         sizes += [("zcdp", caps.rho)] if caps.rho is not None else []
         sizes += [("gdp", caps.mu**2 / 2)] if caps.mu is not None else []
-        parts = (self.spent, self.reserved, Amounts() if planned is None else planned.amounts)
+        more = planned and planned.under(self.population.neighbours).amounts
+        parts = (self.spent, self.reserved, more or Amounts())
         return tuple(
             CapShares(words, *(_share(part.of(unit), size) for part in parts))
             for words, (unit, size) in zip(caps.words, sizes, strict=True)
