@@ -232,14 +232,108 @@ def test_with_delta_nothing_is_added_to_it(people, with_delta, tmp_path):
     question = {"title": "Age", "asked_by": "Ann", "analyses": [{"kind": "mean", "formula": "age"}]}
     with pytest.raises(MethodError, match="no answer can be added"):
         us.answer(question, people, with_delta, epsilon=1)
+
+
+BOUND = us.Schema.loads(SCHEMA.dumps() + '\n[ledger]\npopulation = "adults"\n')
+ALLOTTED = {"epsilon": 1, "delta": "1e-6", "selection_epsilon": 9, "selection_delta": "3e-6"}
+
+
+def governed(tmp_path, neighbours="add_remove", **caps):
     ledger = PopulationLedger.create(tmp_path / "people.ledger")
-    ledger.add(Population("adults", "adult", "board", "add_remove", Caps.of(rho=5)))
-    bound = us.Schema.loads(SCHEMA.dumps() + '\n[ledger]\npopulation = "adults"\n')
+    ledger.add(Population("adults", "adult", "board", neighbours, Caps.of(**caps)))
+    return ledger
+
+
+def test_with_delta_a_ledger_without_a_part_for_it_refuses_before_rows_are_read(
+    with_delta, tmp_path
+):
+    ledger = governed(tmp_path, rho=5)
     run = us.RunOptions(ledger=tmp_path / "people.ledger", by="Ann")
-    with pytest.raises(LedgerError, match="leave delta out"):
-        us.choose(people, bound, CHOICE, epsilon=4, delta="1e-6", run=run)
-    with pytest.raises(LedgerError, match="no ρ that a ledger could add up"):
-        past_release(with_delta)
+    with pytest.raises(LedgerError, match="no part for selections with δ"):
+        us.choose("no such file", BOUND, CHOICE, epsilon=4, delta="1e-6", run=run)
+    with pytest.raises(LedgerError, match="no part for selections with δ"):
+        ledger.enter(past_release(with_delta), "adults")
+    assert len(ledger.history()) == 2
+
+
+def test_with_delta_a_run_costs_its_epsilon_and_delta_even_if_it_is_continued(
+    people, tmp_path, monkeypatch
+):
+    ledger, asked = governed(tmp_path, **ALLOTTED), Gate.ask
+
+    def ask(gate, mechanism, **spend):
+        answer = asked(gate, mechanism, **spend)
+        if isinstance(mechanism, TableDistance):
+            raise KeyboardInterrupt
+        return answer
+
+    place = tmp_path / "checkpoint"
+    run = us.RunOptions(ledger=tmp_path / "people.ledger", by="Ann", checkpoint=place)
+    with monkeypatch.context() as patched:
+        patched.setattr(Gate, "ask", ask)
+        with pytest.raises(KeyboardInterrupt):
+            us.choose(people, BOUND, CHOICE, epsilon=4, delta="1e-6", run=run)
+    assert ledger.totals("adults").reserved.selected == 4
+    us.choose(people, BOUND, CHOICE, epsilon=4, delta="1e-6", run=run).save(tmp_path / "out")
+    assert [row.kind for row in ledger.history()[2:]] == ["reserve", "charge", "commit", "commit"]
+    totals = ledger.totals("adults")
+    assert (totals.spent.selected, totals.spent.delta) == (4, F(1, 10**6))
+    assert (totals.spent.zcdp, totals.reserved.selected) == (0, 0)
+    assert (totals.epsilon, totals.delta) == (4, F(2, 10**6))
+    with pytest.raises(LedgerError, match=r"Only ε = 5 with δ = 0\.000002 is left"):
+        us.choose("no such file", BOUND, CHOICE, epsilon=6, delta="1e-6", run=run)
+    assert ledger.verify() == []
+
+
+def test_with_delta_what_was_made_before_is_entered_as_its_epsilon_and_delta(
+    people, with_delta, tmp_path, monkeypatch
+):
+    """An interrupted run too: the ρ of its journal is a price, and no ρ of what it gave out."""
+    place, asked = tmp_path / "checkpoint", Gate.ask
+
+    def ask(gate, mechanism, **spend):
+        answer = asked(gate, mechanism, **spend)
+        if isinstance(mechanism, TableDistance):
+            raise KeyboardInterrupt
+        return answer
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Gate, "ask", ask)
+        with pytest.raises(KeyboardInterrupt):
+            us.choose(
+                people,
+                SCHEMA,
+                CHOICE,
+                epsilon=4,
+                delta="1e-6",
+                run=us.RunOptions(checkpoint=place),
+            )
+    ledger = governed(tmp_path, **ALLOTTED)
+    ledger.enter(past_release(with_delta), "adults")
+    with pytest.raises(LedgerError, match="entered before"):
+        ledger.enter(past_release(with_delta), "adults")
+    ledger.enter(past_release(place), "adults")
+    spent = ledger.totals("adults").spent
+    assert (spent.selected, spent.delta, spent.zcdp) == (8, F(2, 10**6), 0)
+    assert ledger.verify() == []
+
+
+def test_commands_declare_a_part_for_selections_and_show_it(with_delta, tmp_path):
+    place = str(tmp_path / "people.ledger")
+    of = ["--ledger", place, "--unit", "adult", "--governor", "board", "--epsilon", "1"]
+    part = ["--delta", "1e-6", "--selection-epsilon", "9", "--selection-delta", "3e-6"]
+    for words in (
+        ["ledger", "init", "--ledger", place],
+        ["ledger", "population", "adults", *of, *part],
+        ["ledger", "add", str(with_delta), "--ledger", place, "-p", "adults"],
+    ):
+        assert CliRunner().invoke(app, words).exit_code == 0
+    shown = CliRunner().invoke(app, ["ledger", "show", "--ledger", place])
+    told = " ".join(shown.output.split())
+    assert "ε, selections 4 0 0" in told
+    assert "δ, selections 0.000001 0 0" in told
+    assert "Spent and reserved, at δ = 0.000002: ε = 4" in told
+    assert "ε = 9 with δ = 0.000003 for selections (added to the former)" in told
 
 
 def test_with_delta_a_law_that_allows_less_to_a_try_is_refused(with_delta, tmp_path):

@@ -53,6 +53,11 @@ def ledger_population(
         Literal["gdp", "zcdp"],
         typer.Option(help="In which the cap with δ is kept; releases kept in gdp fit both."),
     ] = "gdp",
+    selection_epsilon: Annotated[
+        str | None,
+        typer.Option(help="ε for releases chosen among tries with δ, beside that cap."),
+    ] = None,
+    selection_delta: Annotated[str | None, typer.Option(help="δ for these.")] = None,
     waves: Annotated[
         int,
         typer.Option(help="For how many waves the caps are; each opens its part of them.", min=1),
@@ -65,7 +70,14 @@ def ledger_population(
     from understudy.ledger.ledger import PopulationLedger
 
     caps = Caps.of(
-        pure=pure_epsilon, epsilon=epsilon, delta=delta, rho=rho, mu=mu, accounting=accounting
+        pure=pure_epsilon,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        mu=mu,
+        accounting=accounting,
+        selection_epsilon=selection_epsilon,
+        selection_delta=selection_delta,
     )
     population = Population(name, unit, governor, neighbours, caps, waves)
     number = PopulationLedger.open(ledger).add(population, by=by)

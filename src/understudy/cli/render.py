@@ -413,11 +413,14 @@ def _population(totals: Totals) -> None:
     table.add_row("ε, pure", *(_number(part.pure) for part in parts))
     table.add_row("ρ of zCDP", *(_number(part.zcdp) for part in parts))
     table.add_row("μ of Gaussian DP", *(_number(part.mu) for part in parts))
+    if population.caps.selection is not None:
+        table.add_row("ε, selections", *(_number(part.selected) for part in parts))
+        table.add_row("δ, selections", *(_number(part.delta) for part in parts))
     out.print(table)
-    if (cap := population.caps.approximate) is not None:
+    if totals.delta is not None:
         from understudy.dp.budget import decimal_up
 
-        delta = decimal_up(cap.delta)
+        delta = decimal_up(totals.delta)
         out.print(f"Spent and reserved, at δ = {delta}: ε = {_number(totals.epsilon)}")
     waves = f"; {totals.wave} of {population.waves} waves open" if population.waves > 1 else ""
     out.print(f"Caps: {'; '.join(population.caps.words)}{waves}.", soft_wrap=True)

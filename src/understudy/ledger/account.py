@@ -16,6 +16,24 @@ the amounts beyond c has the same law on E₁, where it never happened, so P(E�
 the filter of A. In the same way P(E₂) ≤ e^ε Q(E₂) by the pure filter. The sum has δ once. Filters
 of two accountings that each cost δ could not be joined so; hence one is fixed from the start.
 
+**Selections with δ.** The best of several tries has an ε and a δ and no amount in any other unit
+(`mechanisms.private_selection`), and such costs add up as they are. A population may allot them an
+ε_s and a δ_s beside its cap (ε, δ). Both are settled from the start: a selection fits if the ε of
+all selections sum to at most ε_s and their δ to at most δ_s; any other cost fits as above. What is
+released together is (ε + ε_s, δ + δ_s)-DP, in whatever order and however answers decide what is
+asked next. Proof. Let P_i and Q_i be the laws of the i-th selection, given all that came before. As
+it is (ε_i, δ_i)-DP, A_i = min(P_i, e^ε_i Q_i) lacks at most δ_i of the mass of P_i, and A_i ≤ e^ε_i
+Q_i. Let P_A be the law of all that is released on the first table with A_i for each P_i; what is
+lacking stops the whole. Each stop has at most the mass δ_i, given what came before, and these sum
+to at most δ_s on every path, so P(S) ≤ P_A(S) + δ_s for every event S. Let H be P_A with laws of
+the second table in all steps but selections. In P_A and H selections are the same chance, which
+an analyst could have drawn alone: no data are in it. So P_A(S) ≤ e^ε H(S) + δ by what was shown
+above. And H ≤ e^ε_s Q, as each path has the factors e^ε_i alone. Together P(S) ≤ e^(ε + ε_s) Q(S) +
+δ + δ_s. ∎
+
+The two parts must not lend to each other. An analyst who may choose, after looking at noise, to
+give ε that is left to selections or δ that is left to Gaussian steps, gets two chances at one δ.
+
 Totals in other units are what the costs sum to. Where prices depended on answers, it is the caps
 that are promised in advance.
 
@@ -57,6 +75,7 @@ public, and may say of it what no ε bounds.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -99,11 +118,15 @@ class Amounts:
         pure: ε.
         zcdp: ρ.
         gdp: μ²/2.
+        selected: ε of selections with δ, which are counted in none of the others.
+        delta: their δ.
     """
 
     pure: Fraction | None = Fraction(0)
     zcdp: Fraction | None = Fraction(0)
     gdp: Fraction | None = Fraction(0)
+    selected: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
 
     def of(self, accounting: Accounting) -> Fraction | None:
         """The cost in one unit."""
@@ -117,11 +140,17 @@ class Amounts:
 
     def __add__(self, other: Amounts) -> Amounts:
         """Costs add up in every unit (`budget.sequential`); what is infinite stays so."""
-        return Amounts(*(_sum(self.of(unit), other.of(unit)) for unit in ACCOUNTINGS))
+        return Amounts(
+            **{unit: _sum(self.of(unit), other.of(unit)) for unit in ACCOUNTINGS},
+            selected=self.selected + other.selected,
+            delta=self.delta + other.delta,
+        )
 
     def to_json(self) -> dict[str, str | None]:
         """Plain data: decimals rounded up, and μ instead of its amount; None for no finite cost."""
         named = {"epsilon": self.pure, "rho": self.zcdp, "mu": self.mu}
+        if self.selected:
+            named |= {"selected_epsilon": self.selected, "selected_delta": self.delta}
         return {name: None if one is None else decimal_up(one) for name, one in named.items()}
 
 
@@ -137,9 +166,10 @@ class Cost:
         amount: ε, ρ or μ²/2, not below 0; exact, but rounded up where its denominator has more than
             300 digits.
         neighbours: which tables it cannot tell apart.
+        delta: δ of a selection, whose amount is its ε; 0 for all that adds up in its unit.
 
     Raises:
-        LedgerError: no such accounting or neighbours, or no finite amount.
+        LedgerError: no such accounting or neighbours, no finite amount, or no such δ.
 
     Example:
         >>> Cost("pure", Fraction(1), "add_remove").amounts.zcdp
@@ -149,6 +179,7 @@ class Cost:
     accounting: Accounting
     amount: Fraction
     neighbours: Neighbours
+    delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         """Refuse what is no cost; nothing is taken for 0."""
@@ -158,9 +189,12 @@ class Cost:
                 "this one is in none of them."
             )
         object.__setattr__(self, "amount", round_cost(self.amount))
+        object.__setattr__(self, "delta", round_cost(self.delta))
+        if self.delta >= 1 or (self.delta and self.accounting != "pure"):
+            raise LedgerError("A δ is one of a selection, with its ε, and below 1.")
 
     def of(self, amount: Fraction) -> Cost:
-        """Another amount of the same kind."""
+        """Another amount of the same kind; a selection keeps its δ."""
         return replace(self, amount=amount)
 
     def under(self, neighbours: Neighbours) -> Cost:
@@ -182,13 +216,16 @@ class Cost:
                 '"private" in the schema, or enter it into a population with neighbours "replace".'
             )
         factor = 2 if self.accounting == "pure" else 4
-        return Cost(self.accounting, self.amount * factor, neighbours)
+        delta = self.delta and _delta_of_two(self.amount, self.delta)
+        return Cost(self.accounting, self.amount * factor, neighbours, delta)
 
     @property
     def amounts(self) -> Amounts:
         """The cost in every unit in which it is finite."""
         if not self.amount:
             return NOTHING
+        if self.delta:
+            return Amounts(selected=self.amount, delta=self.delta)
         if self.accounting == "zcdp":
             return Amounts(None, self.amount, None)
         if self.accounting == "gdp":
@@ -198,7 +235,8 @@ class Cost:
     @property
     def words(self) -> str:
         """Sign and amount, rounded up."""
-        return f"{SIGNS[UNITS[self.accounting]]} = {decimal_up(self.amount)}"
+        size = f"{SIGNS[UNITS[self.accounting]]} = {decimal_up(self.amount)}"
+        return f"{size} with δ = {decimal_up(self.delta)}" if self.delta else size
 
     def to_json(self) -> dict[str, str]:
         """Plain data; the amount exactly."""
@@ -206,6 +244,7 @@ class Cost:
             "accounting": self.accounting,
             "amount": str(self.amount),
             "neighbours": self.neighbours,
+            **({"delta": str(self.delta)} if self.delta else {}),
         }
 
     @classmethod
@@ -216,8 +255,9 @@ class Cost:
             ValueError: plain data that it did not write.
         """
         try:
-            cost = cls(data["accounting"], fraction(data["amount"]), data["neighbours"])
-        except (LedgerError, KeyError, TypeError):
+            delta = fraction(data.get("delta", "0"))
+            cost = cls(data["accounting"], fraction(data["amount"]), data["neighbours"], delta)
+        except (LedgerError, KeyError, TypeError, AttributeError):
             raise ValueError("no cost") from None
         if cost.to_json() != data:
             raise ValueError("no cost")
@@ -265,6 +305,25 @@ def gdp_of_pure(epsilon: Fraction) -> Fraction:
     return Fraction(gaussian_dp.amount_of_pure(float(epsilon)))
 
 
+def _delta_of_two(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """δ of what is (ε, δ)-DP for two steps from one table to another, rounded up: (1 + e^ε)δ.
+
+    Raises:
+        LedgerError: it says nothing any more.
+    """
+    if epsilon < _MOST_EXPONENT:
+        grown = Fraction(math.exp(float(epsilon))) * (1 + Fraction(1, 10**9))
+        if (found := round_cost((1 + grown) * delta)) < 1:
+            return found
+    raise LedgerError(
+        "For replaced records the δ of this selection would be 1 or more, which promises nothing; "
+        "take a smaller ε or δ."
+    )
+
+
+_MOST_EXPONENT: Final = 700
+
+
 def _sum(one: Fraction | None, other: Fraction | None) -> Fraction | None:
     return None if one is None or other is None else one + other
 
@@ -283,12 +342,14 @@ class Caps:
             filters for one cap would cost δ twice.
         rho: ρ of zCDP.
         mu: μ of Gaussian DP.
+        selection: ε and δ of all selections with δ, beside `approximate`; None for none of them.
     """
 
     pure: Fraction | None = None
     approximate: Budget | None = None
     rho: Fraction | None = None
     mu: Fraction | None = None
+    selection: Budget | None = None
 
     @classmethod
     def of(
@@ -300,6 +361,8 @@ class Caps:
         rho: Number | None = None,
         mu: Number | None = None,
         accounting: Approximate = "gdp",
+        selection_epsilon: Number | None = None,
+        selection_delta: Number | None = None,
     ) -> Caps:
         """Caps from numbers or text.
 
@@ -310,9 +373,12 @@ class Caps:
             rho: as in `Caps`.
             mu: as in `Caps`.
             accounting: of the approximate cap.
+            selection_epsilon: ε of all selections with δ, beside the approximate cap.
+            selection_delta: their δ.
 
         Raises:
-            LedgerError: no cap, two pure ones, or δ without ε.
+            LedgerError: no cap, two pure ones, δ without ε, or a part for selections that is not
+                one of ε and δ beside an approximate cap alone.
             BudgetError: not a number, or out of its range.
         """
         if accounting not in get_args(Approximate):
@@ -335,7 +401,14 @@ class Caps:
                 "a ρ or a μ."
             )
         amounts = {name: None if one is None else _size(one, name) for name, one in sizes.items()}
-        return cls(approximate=approximate, **amounts)
+        selection = _selection(selection_epsilon, selection_delta)
+        alone = approximate is not None and all(size is None for size in sizes.values())
+        if selection is not None and not alone:
+            raise LedgerError(
+                "Selections with δ have a part beside a cap of ε and δ, and no cap in pure ε, ρ or "
+                "μ holds for them; give an ε with a δ, and no other cap."
+            )
+        return cls(approximate=approximate, selection=selection, **amounts)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -346,7 +419,11 @@ class Caps:
             size = f"ε = {decimal_up(one.epsilon)} with δ = {decimal_up(one.delta)}"
             said.append(f"{size} (kept in {kept_in})")
         said += [f"ρ = {decimal_up(self.rho)}"] if self.rho is not None else []
-        return tuple(said + ([f"μ = {decimal_up(self.mu)}"] if self.mu is not None else []))
+        said += [f"μ = {decimal_up(self.mu)}"] if self.mu is not None else []
+        if (one := self.selection) is not None:
+            size = f"ε = {decimal_up(one.epsilon)} with δ = {decimal_up(one.delta)}"
+            said.append(f"{size} for selections (added to the former)")
+        return tuple(said)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; numbers exactly, as text."""
@@ -355,7 +432,18 @@ class Caps:
         if (one := self.approximate) is not None:
             parts = {"epsilon": str(one.epsilon), "delta": str(one.delta)}
             found["approximate"] = parts | {"accounting": one.approximate}
+        if (one := self.selection) is not None:
+            found["selection"] = {"epsilon": str(one.epsilon), "delta": str(one.delta)}
         return found
+
+
+def _selection(epsilon: Number | None, delta: Number | None) -> Budget | None:
+    """The part of selections; None for none."""
+    if epsilon is None and delta is None:
+        return None
+    if epsilon is None or delta is None or not (stated := Budget.of(epsilon, delta)).delta:
+        raise LedgerError("The part of selections is an ε with a δ above 0; give both.")
+    return stated
 
 
 def _size(number: Number, name: str) -> Fraction:
@@ -417,6 +505,8 @@ class Population:
         try:
             sizes = dict(data["caps"])
             sizes |= sizes.pop("approximate", {})
+            own = sizes.pop("selection", {})
+            sizes |= {f"selection_{name}": own[name] for name in own}
             found = cls(**{**data, "caps": Caps.of(**sizes)})
         except (LedgerError, BudgetError, KeyError, TypeError, ValueError):
             raise ValueError("no population") from None
@@ -428,6 +518,8 @@ class Population:
 def _arguments(caps: Caps) -> dict[str, Any]:
     one = caps.approximate
     more = {} if one is None else {"epsilon": one.epsilon, "delta": one.delta}
+    if (own := caps.selection) is not None:
+        more |= {"selection_epsilon": own.epsilon, "selection_delta": own.delta}
     accounting = "gdp" if one is None else one.approximate
     return {"pure": caps.pure, "rho": caps.rho, "mu": caps.mu, "accounting": accounting} | more
 
@@ -528,6 +620,7 @@ class Tally:
     def __init__(self) -> None:
         self._sums: dict[Accounting, Fraction] = dict.fromkeys(ACCOUNTINGS, Fraction(0))
         self._without: dict[Accounting, int] = dict.fromkeys(ACCOUNTINGS, 0)
+        self._selected, self._delta = Fraction(0), Fraction(0)
 
     def add(self, amounts: Amounts, sign: int = 1) -> None:
         """Add a cost, or take it back with sign -1."""
@@ -537,11 +630,14 @@ class Tally:
                 self._without[unit] += sign
             else:
                 self._sums[unit] += sign * amount
+        self._selected += sign * amounts.selected
+        self._delta += sign * amounts.delta
 
     @property
     def amounts(self) -> Amounts:
         """The sum; None in a unit where a cost is not finite."""
-        return Amounts(*(None if self._without[u] else self._sums[u] for u in ACCOUNTINGS))
+        units = {u: None if self._without[u] else self._sums[u] for u in ACCOUNTINGS}
+        return Amounts(**units, selected=self._selected, delta=self._delta)
 
 
 @dataclass(frozen=True)
@@ -583,7 +679,7 @@ class Totals:
 
     @property
     def epsilon(self) -> Fraction | None:
-        """ε of all that is spent and reserved at the δ of the cap; None without such a cap."""
+        """ε of all that is spent and reserved, at `delta`; None without such a cap."""
         cap = self.population.caps.approximate
         counted = self.spent + self.reserved
         if cap is None:
@@ -592,7 +688,13 @@ class Totals:
         ways = [] if counted.pure is None else [counted.pure]
         if amount:
             ways.append((gdp_epsilon_of if kept_in_gdp else epsilon_of)(amount, cap.delta))
-        return min(ways, default=None)
+        return min(ways) + counted.selected if ways else None
+
+    @property
+    def delta(self) -> Fraction | None:
+        """δ of the cap and of all selections that are spent or reserved; None without a cap."""
+        cap, counted = self.population.caps.approximate, self.spent + self.reserved
+        return None if cap is None else cap.delta + counted.delta
 
     def shares(self, planned: Cost | None = None) -> tuple[CapShares, ...]:
         """Shares of each cap, for all waves, in the order of `Caps.words`.
@@ -612,10 +714,12 @@ class Totals:
         sizes += [("gdp", caps.mu**2 / 2)] if caps.mu is not None else []
         more = planned and planned.under(self.population.neighbours).amounts
         parts = (self.spent, self.reserved, more or Amounts())
-        return tuple(
-            CapShares(words, *(_share(part.of(unit), size) for part in parts))
-            for words, (unit, size) in zip(caps.words, sizes, strict=True)
-        )
+        found = [tuple(_share(part.of(unit), size) for part in parts) for unit, size in sizes]
+        if (own := caps.selection) is not None:
+            pairs = [(part.selected / own.epsilon, part.delta / own.delta) for part in parts]
+            found.append(tuple(float(max(pair)) for pair in pairs))
+        pairs_of_words = zip(caps.words, found, strict=True)
+        return tuple(CapShares(words, *shares) for words, shares in pairs_of_words)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; decimals rounded up, None where a cost is not finite."""
@@ -624,6 +728,7 @@ class Totals:
             "population": self.population.to_json(),
             **{name: amounts.to_json() for name, amounts in parts.items()},
             "epsilon_at_delta": None if self.epsilon is None else decimal_up(self.epsilon),
+            **({"delta": decimal_up(self.delta)} if self.delta is not None else {}),
             "open": list(self.open),
             "wave": self.wave,
         }
@@ -727,6 +832,29 @@ class Account:
         for words, ways in self._limits():
             if not any(_fits(before + asked, unit, limit) for unit, limit in ways):
                 self._refuse(f"{words}{self._by_now}", ways[0], before, asked)
+        if asked.selected:
+            self._require_selection(before, asked)
+
+    def _require_selection(self, before: Amounts, asked: Amounts) -> None:
+        """Refuse a selection that does not fit in the part of selections."""
+        part, name = self.population.caps.selection, self.population.name
+        size = f"ε = {decimal_up(asked.selected)} with δ = {decimal_up(asked.delta)}"
+        if part is None:
+            raise LedgerError(
+                f"The population {name!r} has no part for selections with δ, and {size} adds up in "
+                "no other unit. Choose without δ, or have a population that is declared with a "
+                "part for them (--selection-epsilon, --selection-delta). Nothing was entered."
+            )
+        now, left = Fraction(self.wave, self.population.waves), []
+        for most, used in ((part.epsilon, before.selected), (part.delta, before.delta)):
+            left.append(max(most * now - used, Fraction(0)))
+        if asked.selected > left[0] or asked.delta > left[1]:
+            raise LedgerError(
+                f"The population {name!r} has the part {self.population.caps.words[-1]}"
+                f"{self._by_now}. Only ε = {decimal_down(left[0])} with δ = "
+                f"{decimal_down(left[1])} is left, open reservations counted whole, and {size} was "
+                "asked; nothing was entered. Ask for less, or void what will not be made."
+            )
 
     def _limits(self) -> Iterable[tuple[str, list[tuple[Accounting, Fraction]]]]:
         """Each cap in words, and the ways to keep it; one of them is enough."""
@@ -742,7 +870,7 @@ class Account:
             ways.append([("gdp", caps.mu**2 / 2)])
         part = Fraction(self.wave, self.population.waves)  # below the cap, so filters hold
         now = ([(unit, limit * part) for unit, limit in one] for one in ways)
-        return zip(caps.words, now, strict=True)
+        return zip(caps.words, now, strict=False)  # the part of selections comes last
 
     @property
     def _by_now(self) -> str:

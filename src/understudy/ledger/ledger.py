@@ -24,7 +24,7 @@ from understudy._validation import path_of
 from understudy.checkpoint import replay as journals
 from understudy.checkpoint.journal import unpack
 from understudy.dp.accountant import Entry
-from understudy.dp.budget import Accounting, Approximate, Budget
+from understudy.dp.budget import Accounting, Approximate, Budget, Neighbours
 from understudy.dp.run_cost import RunCost
 from understudy.errors import LedgerError
 from understudy.ledger.account import Cost, Population, Totals, plain_text
@@ -407,16 +407,13 @@ def _read_release(place: Path) -> PastRelease:
             f"The release {str(place)!r} has no finite cost ({why}), so no ledger can count it: "
             "what is known of these people has no bound."
         )
+    stated = stated_budget(manifest.budget)
     if not manifest.composes:
-        raise LedgerError(
-            f"The release {str(place)!r} was selected among tries with δ, so that its cost is an ε "
-            "and a δ, and no ρ that a ledger could add up."
-        )
-    accounting = stated_budget(manifest.budget).accounting
+        return PastRelease(_selected(stated, promise.neighbours), manifest_digest(place))
     *before, cost = stage_costs(manifest)
     parents = [one.parent.removeprefix("sha256:") for one in manifest.amendments]
     return PastRelease(
-        Cost(accounting, cost, promise.neighbours),
+        Cost(stated.accounting, cost, promise.neighbours),
         manifest_digest(place),
         amended=tuple(zip(parents, before, strict=True)),
     )
@@ -447,7 +444,14 @@ def _read_checkpoint(place: Path) -> PastRelease:
     for entry in entries:
         spent.add(entry.spent or Fraction(0), entry.mechanism, entry.sensitivity)
     cost = Cost(accounting, spent.total, request["neighbours"])
+    if "choice" in request and "delta" in request and cost.amount:
+        cost = _selected(Budget.of(request["epsilon"], request["delta"]), cost.neighbours)
     return PastRelease(cost, known_by, interrupted=True)
+
+
+def _selected(stated: Budget, neighbours: Neighbours) -> Cost:
+    """What a selection with δ costs: its ε and its δ, whole as soon as it is begun."""
+    return Cost("pure", stated.epsilon, neighbours, stated.delta)
 
 
 def _budget_of(request: Mapping[str, Any]) -> Fraction | None:

@@ -134,6 +134,11 @@ class Reservation:
                     f"{decimal_down(self.cost.amount - standing.spent)} is left; a charge beyond "
                     "it is refused, and nothing may be computed."
                 )
+            if self.cost.delta and spent != self.cost.amount:
+                raise LedgerError(
+                    f"Reservation {self.number} is of a selection, which is charged whole; nothing "
+                    "may be computed."
+                )
             entry = book.append(
                 Charged,
                 self.population,

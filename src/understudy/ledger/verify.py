@@ -133,6 +133,8 @@ def _charge(run: _Run, entry: Charged) -> str:
         return "is no charge that follows the one before it"
     if entry.spent > run.cost.amount:
         return "charges more than was reserved"
+    if run.cost.delta and entry.spent != run.cost.amount:
+        return "charges a part of a selection"
     run.charges, run.spent = entry.charge, entry.spent
     return ""
 

@@ -6,8 +6,8 @@ candidates and criteria are named beforehand, a secret number of tries is made, 
 noisy criterion, and the best of them is the release. The theorem and its proof stand in
 `mechanisms.private_selection`: with ε₀ for a try the price is (2 + η)ε₀, which is booked as a
 whole before the first try. With δ a try has a ρ of zCDP, and the price follows from divergences of
-all orders. It is an ε and a δ then and no ρ: such a release is not amended, and no ledger of a
-population, which adds up ρ, takes it.
+all orders. It is an ε and a δ then and no ρ: such a release is not amended, and the ledger of a
+population counts it in a part of its own (`ledger.account`).
 
 What is a secret of the steward: the tries that lost, their number, and how long it took. None of
 it is in the release, in messages or in the progress that is told. A checkpoint has all of it, as
@@ -48,7 +48,6 @@ from understudy.dp.randomness import Randomness, randomness_of
 from understudy.errors import (
     BudgetError,
     CheckpointError,
-    LedgerError,
     MethodError,
     NotPrivateError,
 )
@@ -373,12 +372,7 @@ def choose(
         require_possible(request, how, run)
         require_late_needs(randomness, [analysis.kind for analysis in request.analyses])
         rehearse(request, expected=answers, formats=formats, frame=run.frame)
-    outlay = outlay_of(schema, shares.whole, run)
-    if shares.whole.delta and outlay.account is not None:
-        raise LedgerError(
-            "A selection with delta has an ε and a δ and no ρ, which the ledger of "
-            f"{outlay.account.population!r} adds up; leave delta out."
-        )
+    outlay = outlay_of(schema, shares.whole, run, selected=True)
     records = next((one.records_for for one in requests if one.records_for), "")
     rows = summed_rows(data, schema, run, records_for=records)
     told = [*misfits(rows), *mismatches(rows)] if run.confide and run.confide_misfits else []
@@ -389,6 +383,8 @@ def choose(
         "seeds": f"{run.seed}, {run.insecure_noise_seed}",
         "epsilon": str(shares.whole.epsilon),
         **({"delta": str(shares.whole.delta)} if shares.whole.delta else {}),
+        "accounting": shares.whole.accounting,
+        "neighbours": schema.neighbours,
         **outlay.identity,
     }
     with (

@@ -160,6 +160,7 @@ def outlay_of(
     spend: Fraction | None = None,
     private: bool = True,
     room: bool = True,
+    selected: bool = False,
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Outlay:
     """Settle what a run may cost; refuse before rows are read what the population cannot bear.
@@ -172,6 +173,7 @@ def outlay_of(
         spend: what it may cost; all of the budget if None.
         private: whether its method has a guarantee.
         room: whether the caps must have room for it now.
+        selected: whether it is the best of tries, which with δ costs an ε and a δ in no other unit.
         options: of the method.
 
     Raises:
@@ -179,6 +181,8 @@ def outlay_of(
     """
     amount = budget.amount if spend is None else spend
     cost = Cost(budget.accounting, amount, schema.neighbours)
+    if selected and budget.delta:
+        cost = Cost("pure", budget.epsilon, schema.neighbours, budget.delta)
     account = account_of(schema, run.ledger, run.by)
     if account is None:
         if run.reservation is not None:
@@ -267,14 +271,20 @@ class Spending:
         self.noted += 1
         if self.noted > self.known.charges:
             journal = self.journal.digest if self.journal else ""
-            self.reservation.charge(self.cost.total, journal, number=self.noted)
+            self.reservation.charge(self._spent(self.cost.total), journal, number=self.noted)
             self.charged = True
             return
         if self.noted == self.known.charges:
             # Older versions noted the sum of prices.
-            noted = {*map(self.reservation.round_spent, (self.cost.total, self.cost.prices))}
+            sums = map(self._spent, (self.cost.total, self.cost.prices))
+            noted = {*map(self.reservation.round_spent, sums)}
             if self.known.spent not in noted:
                 raise _rolled_back()
+
+    def _spent(self, total: Fraction) -> Fraction:
+        """Cost of the run so far as its reservation counts it: of a selection with δ all."""
+        reserved = self.reservation.cost if self.reservation else None
+        return reserved.amount if reserved is not None and reserved.delta else total
 
     def settle(self, guarantee: Guarantee, made: Mapping[str, Any]) -> None:
         """Settle to what was charged, when all is measured.
