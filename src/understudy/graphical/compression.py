@@ -49,6 +49,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from understudy._arrays import Codes, Flags, Floats, Integers
 from understudy.graphical.estimation import MaxEntropy
+from understudy.graphical.pairs_beyond import PairsBeyond
 from understudy.graphical.rank_exchange import RankExchange
 from understudy.graphical.sampling import choose_balanced, choose_raked, times_drawn
 from understudy.models.model import (
@@ -476,6 +477,7 @@ class MarginalModel:
         numbers: by name of a numeric column, its place and how its bins become numbers.
         places: by place of a column in runs, what other columns say of places within them.
         ranks: what was measured of ranks that go together, if anything.
+        beyond: what is known of pairs of columns that no table holds, if anything.
     """
 
     domain: Domain
@@ -484,6 +486,7 @@ class MarginalModel:
     numbers: Mapping[str, tuple[int, WithinBins]] = field(default_factory=dict)
     places: Mapping[int, RunPlaces] = field(default_factory=dict)
     ranks: RankExchange | None = None
+    beyond: PairsBeyond | None = None
 
     in_parts: ClassVar[bool] = True
 
@@ -530,6 +533,8 @@ class MarginalModel:
         merged = self.fit.draw(n_rows, rng, systematic=systematic)
         if self.ranks is not None and systematic:
             merged = self.ranks.exchange_values(merged, rng)
+        if self.beyond is not None and systematic:
+            merged = self.beyond.choose_records(merged, rng)
         states = merged.copy()
         for j, expansion in self.expansions.items():
             points = self.places[j].points(merged, rng) if j in self.places else None

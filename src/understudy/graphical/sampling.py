@@ -294,7 +294,7 @@ def _decide(
             signs[p] = sign
 
 
-_SWEEPS: Final = 50
+SWEEPS: Final = 50
 _CLOSE: Final = 1e-3
 """Share of the records by which a table may still be off at the end."""
 _SLOW: Final = 0.98
@@ -305,6 +305,8 @@ def choose_raked(
     groups: Sequence[NDArray[np.integer[Any]]],
     tables: Mapping[Columns, Floats],
     rng: np.random.Generator,
+    *,
+    sweeps: int = SWEEPS,
 ) -> NDArray[np.int64]:
     """Choose as many records as there are, some of them more than once, in random order.
 
@@ -312,11 +314,12 @@ def choose_raked(
         groups: of each column and record, shape (n,) each.
         tables: expected counts, by their columns, an axis for each.
         rng: which records are taken.
+        sweeps: in which weights follow every table, at most.
     """
     n = len(groups[0])
     cells = {columns: _cells(groups, columns, table) for columns, table in tables.items()}
     weights, before = np.full(n, 1.0 / n), np.inf
-    for _ in range(_SWEEPS):
+    for _ in range(sweeps):
         off = 0.0
         for columns, table in tables.items():
             wanted = table.reshape(-1) / table.sum()
@@ -334,6 +337,22 @@ def choose_raked(
     places = np.searchsorted(ends, np.arange(n) + rng.random(), side="right")
     taken: NDArray[np.int64] = order[np.minimum(places, n - 1)]
     return rng.permutation(taken)
+
+
+def table_of(states: States, columns: Columns, sizes: Sequence[int]) -> Floats:
+    """Count records by some columns.
+
+    Args:
+        states: shape (columns, records).
+        columns: places of those that are counted.
+        sizes: number of states of each column.
+
+    Returns:
+        An axis for each of these.
+    """
+    shape = tuple(sizes[j] for j in columns)
+    cells = np.ravel_multi_index(tuple(states[j] for j in columns), shape)
+    return np.bincount(cells, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
 
 
 def _cells(

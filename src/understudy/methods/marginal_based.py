@@ -3,33 +3,16 @@
 The model is a function of the released tables alone (`rebuilt`), so that whoever has a release can
 build the very model that its sets were drawn from. Where the release has second moments besides, to
 answer questions from, the last fit takes what they say of the same columns
-(`methods.marginal_based`).
-
-**Second moments of columns of levels as noisy tables: of each column, and of two.**
-
-Scores of a column of levels are contrasts, orthonormal and of mean 0 over its k states. With the
-number of records, their sums s tell how many are in each state, n/k + W·s, and their products P how
-many in each of two, n/(kl) + W·s·1ᵀ/l + 1·s'ᵀ·W'ᵀ/k + W·P·W'ᵀ: nobody else's share of a budget is
-touched. Noise of deviation σ in each product, turned by W and W', is σ in each cell as far as cells
-differ from their margins, which is all that products say. Records out of domain have scores 0 and
-count as an even mix, so columns that clearly have some are left out.
-
-A release buys these moments to answer questions. A fit may take them beside its own tables where
-they say something: of a pair that a table of three columns holds, whose counts have the noise of
-many cells, they often say more than the table.
-
-Source: residual bases, Xiao, He, Zhang & Kifer (2023), "An Optimal and Scalable Matrix Mechanism
-for Noisy Marginals under Convex Loss Functions".
+(`methods.level_moments`).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import accumulate, combinations
+from itertools import accumulate
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -39,8 +22,7 @@ from understudy._arrays import Floats
 from understudy.dp.budget import Approximate, Budget
 from understudy.dp.calibration import NoiseName
 from understudy.dp.gate import Gate
-from understudy.dp.released import Noise, NoisyLine, NoisyProducts, NoisyRanks, NoisyTable, Released
-from understudy.features.scores import UNIT, FeatureMap, contrast_length
+from understudy.dp.released import NoisyLine, NoisyProducts, NoisyRanks, NoisyTable, Released
 from understudy.graphical.compression import MarginalModel
 from understudy.graphical.estimation import MOST_CELLS, MaxEntropy, contrasts_of, fit_max_entropy
 from understudy.graphical.factors import firm_boxes
@@ -49,6 +31,13 @@ from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.base import Beside, Method, Tables
 from understudy.methods.binning import bins_for, fine_bins, records_per_noise
 from understudy.methods.crowded_bins import divides
+from understudy.methods.level_moments import (
+    LevelMoments,
+    level_moments,
+    level_tables,
+    pairs_beyond,
+    telling,
+)
 from understudy.methods.merging import (
     CompressedDomain,
     coarse_groups,
@@ -77,11 +66,8 @@ from understudy.methods.ranks import (
     resample_ranks,
 )
 from understudy.models.model import InferenceFacts, Model, PosteriorPredictive
-from understudy.schema import NUMERIC, Schema
+from understudy.schema import Schema
 from understudy.schema.numeric import DEFAULT_BINS
-
-FARTHEST = 4.0
-"""Variance of a table by moments, in that of what was measured, up to which it says anything."""
 
 
 def measured_beside(measured: Iterable[Released[object]]) -> Beside:
@@ -93,100 +79,6 @@ def measured_beside(measured: Iterable[Released[object]]) -> Beside:
     ]
 
 
-def level_tables(
-    beside: Beside, schema: Schema, n_rows: float, fitted: Iterable[tuple[str, ...]]
-) -> list[NoisyTable]:
-    """Tables of one and of two columns of levels that second moments tell.
-
-    Args:
-        beside: second moments, as released; those for noise by sums of sizes, which have no
-            contrasts, and those of some records alone tell none.
-        schema: in which they were measured.
-        n_rows: number of rows.
-        fitted: columns of the tables of a fit; of a pair that none of them holds there is no table.
-    """
-    pairs = {frozenset(pair) for columns in fitted for pair in combinations(columns, 2)}
-    found: list[NoisyTable] = []
-    for products in beside:
-        if isinstance(products, NoisyProducts) and not (products.pure or products.complete):
-            found += _tables(products, schema, n_rows, pairs)
-    return found
-
-
-def _tables(
-    products: NoisyProducts,
-    schema: Schema,
-    n_rows: float,
-    pairs: Collection[frozenset[str]],
-) -> Iterator[NoisyTable]:
-    scores, noise = FeatureMap.of(schema, products.columns), products.noise
-    weights = scores.factors
-    _, sums, inner, _, _ = scores.order.split(products.values / weights)
-    matrix = np.zeros((len(scores), len(scores)))
-    matrix[scores.pairs] = inner
-    turns, effects, lengths = {}, {}, {}
-    for name in products.columns:
-        column = schema.columns[name]
-        if isinstance(column, NUMERIC) or column.size < 2:
-            continue
-        lengths[name] = contrast_length(column.size, many=scores.many)
-        turns[name] = scores.tables[name][: column.size] / UNIT / lengths[name] ** 2
-        effects[name] = turns[name] @ sums[list(scores.places(name))]
-        in_sums = _noise_at(noise, float(scores.weight) * lengths[name])
-        yield _marginal((name,), n_rows / column.size + effects[name], in_sums, schema)
-    for a, b in combinations(turns, 2):
-        if frozenset((a, b)) not in pairs:
-            continue
-        k, m = len(turns[a]), len(turns[b])
-        both = matrix[np.ix_(scores.places(a), scores.places(b))]
-        even = n_rows / (k * m) + effects[a][:, None] / m + effects[b][None, :] / k
-        in_both = _noise_at(noise, lengths[a] * lengths[b])
-        yield _marginal((a, b), even + turns[a] @ both @ turns[b].T, in_both, schema)
-
-
-def _noise_at(noise: Noise, length: float) -> Noise:
-    """The noise in a sum of scores of length 1, where these were of another length."""
-    if length == 1:
-        return noise
-    spread = noise.stddev / length
-    return Noise(noise.distribution, str(spread**2), spread)
-
-
-def _marginal(columns: tuple[str, ...], counts: Floats, noise: Noise, schema: Schema) -> NoisyTable:
-    allowed = schema.table(columns).allowed_mask().reshape(counts.shape)
-    return NoisyTable(columns, np.where(allowed, counts, 0.0), 0.0, noise)
-
-
-def telling(
-    derived: Iterable[NoisyTable], measured: Sequence[NoisyTable], sizes: Mapping[str, int]
-) -> list[NoisyTable]:
-    """Those of which measured tables hold all columns, and do not say much more.
-
-    Args:
-        derived: tables by `level_tables`.
-        measured: the tables of a fit.
-        sizes: groups of each column, as the fit has them.
-    """
-    strays = {name for one in measured if one.strays for name in one.columns}
-    kept = []
-    for table in derived:
-        columns = set(table.columns)
-        merged = math.prod(
-            size / sizes[name] for name, size in zip(table.columns, table.counts.shape, strict=True)
-        )
-        best = min(
-            (
-                one.stddev**2 * math.prod(sizes[name] for name in {*one.columns} - columns)
-                for one in measured
-                if columns <= {*one.columns}
-            ),
-            default=0.0,
-        )
-        if not columns & strays and table.stddev**2 * merged <= FARTHEST * best:
-            kept.append(table)
-    return kept
-
-
 @dataclass(frozen=True)
 class NoisyStatistics:
     """What was released and a model is fitted to.
@@ -196,12 +88,15 @@ class NoisyStatistics:
         lines: what number lines say of the states of their columns.
         derived: tables that second moments tell.
         ranks: how far ranks go together.
+        moments: of which the derived tables are; none where they are drawn again, as sets would
+            differ by less than their noise.
     """
 
     tables: Sequence[NoisyTable]
     lines: Lines
     derived: Sequence[NoisyTable]
     ranks: NoisyRanks | None
+    moments: Sequence[LevelMoments] = ()
 
     def resample(self, schema: Schema, rng: np.random.Generator) -> NoisyStatistics:
         """All of it drawn again, with fresh noise on top.
@@ -323,6 +218,7 @@ class MarginalMethod(Method):
             numbers(schema, masses),
             run_places(merged, fit),
             exchange,
+            pairs_beyond(released.moments, merged, marginals, fit, n_rows),
         )
 
     def _columns(
@@ -376,9 +272,10 @@ class MarginalMethod(Method):
         """What a fit rests on; no second moments where sets are to differ by all their noise."""
         fitted = [table for table in tables if not divides(schema, table)]
         held = [table.columns for table in fitted]
-        derived = [] if self.sets == "split" else level_tables(beside, schema, n_rows, held)
+        moments = [] if self.sets == "split" else level_moments(beside, schema)
+        derived = level_tables(moments, n_rows, held)
         lines = self._lines(schema, beside)
-        return NoisyStatistics(fitted, lines, derived, ranks_in(beside))
+        return NoisyStatistics(fitted, lines, derived, ranks_in(beside), moments)
 
     def _lines(self, schema: Schema, beside: Beside) -> Lines:
         """What number lines say; nothing where sets are to differ by all their noise."""

@@ -10,9 +10,18 @@ import understudy as us
 from understudy.data.table import Table
 from understudy.dp.released import Noise, NoisyProducts, NoisyTable, Released
 from understudy.features.scores import UNIT, FeatureMap
+from understudy.graphical.estimation import Observation, fit_max_entropy
 from understudy.mechanisms.second_moments import ONE, stack_sums
 from understudy.methods.auto import configure
-from understudy.methods.marginal_based import FARTHEST, level_tables, measured_beside, telling
+from understudy.methods.level_moments import (
+    FARTHEST,
+    level_moments,
+    level_tables,
+    pairs_beyond,
+    telling,
+)
+from understudy.methods.marginal_based import measured_beside
+from understudy.methods.merging import CompressedDomain
 from understudy.workflow.analyze import model_of
 
 SCHEMA = us.Schema.loads(
@@ -67,7 +76,7 @@ def exact_table(rows, columns):
 
 
 def by_columns(moments, beside=(NAMES,)):
-    return {one.columns: one for one in level_tables(moments, SCHEMA, 300, beside)}
+    return {one.columns: one for one in level_tables(level_moments(moments, SCHEMA), 300, beside)}
 
 
 def test_pairs_are_told_that_a_table_holds():
@@ -96,7 +105,10 @@ def test_columns_of_many_levels_among_many_columns_tell_theirs():
     scores = FeatureMap.of(schema, names)
     sums = stack_sums(Table(rows, schema).score_products(scores).expose(), scores) / ONE
     moments = NoisyProducts(names, sums, UNNOISY)
-    found = {one.columns: one for one in level_tables([moments], schema, 300, [("a", "b", "c")])}
+    found = {
+        one.columns: one
+        for one in level_tables(level_moments([moments], schema), 300, [("a", "b", "c")])
+    }
     counts = np.zeros((24, 3))
     for a, b in rows.select("a", "b").iter_rows():
         counts[levels.index(a), "xyz".index(b)] += 1
@@ -127,7 +139,9 @@ def test_structural_zeros_hold_nothing():
     )
     moments = products()
     own = replace(moments, values=moments.values + RNG.normal(0, 9, moments.values.shape))
-    found = {one.columns: one for one in level_tables([own], forbidding, 300, [NAMES])}
+    found = {
+        one.columns: one for one in level_tables(level_moments([own], forbidding), 300, [NAMES])
+    }
     counts = found["sex", "size2"].counts
     assert counts[0, 2] == 0
     assert (counts != 0).sum() == 5
@@ -239,3 +253,31 @@ def test_a_fit_is_nearer_for_what_moments_tell(release):
         found = crossed([drawn[k].astype(np.int64) for k in range(5)])
         errors.append(sum(np.abs(a - b).sum() for a, b in zip(found, exact, strict=True)))
     assert errors[0] < 0.9 * errors[1], errors
+
+
+def test_pairs_in_groups_are_what_is_left_without_additive_effects():
+    merged = CompressedDomain(SCHEMA, {"job": (0, 1, 1, 0)})
+    (moments,) = level_moments([products()], SCHEMA)
+    pair = moments.pair("job", "size2", merged)
+    table = exact_table(ROWS, ("job", "size2"))
+    rest = table - table.mean(0) - table.mean(1)[:, None] + table.mean()
+    expected = np.stack([rest[0] + rest[3], rest[1] + rest[2]])
+    np.testing.assert_allclose(pair.noisy, expected, atol=4 * 300 / UNIT)
+    assert pair.columns == (1, 3)
+    assert [one.tolist() for one in pair.states] == [[2, 2], [1, 1, 1]]
+    assert pair.stddev == UNNOISY.stddev
+
+
+def test_only_pairs_that_no_table_holds_are_beyond_a_model():
+    merged = CompressedDomain(SCHEMA, {})
+    sizes, noise = SCHEMA.sizes, Noise("discrete-gaussian", "1", 1.0)
+    held = Observation((0, 1), exact_table(ROWS, ("sex", "job")), 1.0)
+    fit = fit_max_entropy(sizes, [held], 300, regularisation=0.1)
+    moments = level_moments([products()], SCHEMA)
+    measured = [NoisyTable(("sex", "job"), held.counts, 0.0, noise)]
+    found = pairs_beyond(moments, merged, measured, fit, 300)
+    assert [pair.columns for pair in found.pairs] == [(0, 3), (1, 3)]
+    assert {*found.held} >= {(0, 1), (0,), (1,), (2,), (3,)}
+    assert pairs_beyond([], merged, measured, fit, 300) is None
+    stray = [*measured, NoisyTable(("size2",), np.zeros(3), 99.0, noise)]
+    assert pairs_beyond(moments, merged, stray, fit, 300) is None
