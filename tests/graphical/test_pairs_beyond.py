@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from understudy.graphical import pairs_beyond
-from understudy.graphical.pairs_beyond import NoisyPair, PairsBeyond
+from understudy.graphical.pairs_beyond import FALSE, NoisyPair, PairsBeyond, clear
 from understudy.graphical.sampling import table_of
 
 N = 20_000
 SHAPE = (4, 5)
-CHANCE = 0.05
 STATES = (np.array([1, 1, 3, 1]), np.array([2, 1, 1, 1, 1]))
 
 
@@ -58,25 +57,31 @@ def off(one, other):
 def test_with_little_noise_a_table_is_what_it_is(seed):
     table, expected = tables(seed)
     near = expected + 0.4 * (table - expected)
-    found = measured(near, 1.0, np.random.default_rng(seed)).estimate(expected, CHANCE)
+    found = measured(near, 1.0, np.random.default_rng(seed)).compare(expected).estimate()
     assert off(found, near) < 0.02 * off(expected, near)
 
 
 def test_rows_and_columns_stay_as_the_records_have_them():
     table, expected = tables(1)
-    found = measured(table, 60.0, np.random.default_rng(1)).estimate(expected, CHANCE)
+    found = measured(table, 60.0, np.random.default_rng(1)).compare(expected).estimate()
     np.testing.assert_allclose(found.sum(axis=0), expected.sum(axis=0), rtol=1e-6)
     np.testing.assert_allclose(found.sum(axis=1), expected.sum(axis=1), rtol=1e-6)
     assert (found > 0).all()
 
 
 @pytest.mark.parametrize("stddev", [10.0, 300.0, 3000.0])
-def test_what_noise_explains_is_let_be(stddev):
-    """As often as it may: of 400 draws 20 ± 4.4, and 38 in 10⁻⁴ of all tests."""
+def test_chances_are_those_of_noise(stddev):
+    """Of 800 draws 40 ± 6.2 are below .05, and noise said a third too small or large is noticed."""
     _, expected = tables(2)
     rng = np.random.default_rng(3)
-    found = [measured(expected, stddev, rng).estimate(expected, CHANCE) for _ in range(400)]
-    assert sum(one is not None for one in found) in range(4, 39)
+    pairs = [measured(expected, stddev, rng) for _ in range(800)]
+    below = [
+        sum(replace(one, stddev=k * stddev).compare(expected).chance < 0.05 for one in pairs)
+        for k in (1, 0.7, 1.3)
+    ]
+    assert 20 <= below[0] <= 60
+    assert below[1] > 120
+    assert below[2] < 15
 
 
 @pytest.mark.parametrize("stddev", [30.0, 100.0, 300.0])
@@ -86,16 +91,28 @@ def test_estimates_are_closer_than_records_and_than_measurements(stddev):
         table, expected = tables(seed)
         table = expected + 0.3 * (table - expected)
         pair = measured(table, stddev, rng)
-        found = pair.estimate(expected, CHANCE)
+        compared = pair.compare(expected)
+        own = compared.estimate() if clear([compared.chance])[0] else expected
         raw = expected + pair.noisy - beyond_effects(expected)
-        far.append(
-            [off(one, table) for one in (expected if found is None else found, expected, raw)]
-        )
+        far.append([off(one, table) for one in (own, expected, raw)])
     own, records, raw = np.mean(far, axis=0)
     assert own < 1.01 * records
     assert own < raw
     if stddev == 30:
         assert own < 0.75 * records
+
+
+def test_of_those_marked_noise_made_few():
+    """Two hundred of noise and twenty that are not, 50 times."""
+    rng, false, found = np.random.default_rng(5), 0, 0
+    for _ in range(50):
+        marked = clear([*(1e-6 * rng.random(20)), *rng.random(200)])
+        found += sum(marked[:20])
+        false += sum(marked[20:])
+    assert found == 50 * 20
+    assert false < 3 * FALSE * found  # in the mean FALSE·200/220 of what is marked
+    assert not any(clear([0.5, 0.02, 0.03]))
+    assert clear([]) == []
 
 
 def chain(n, seed):

@@ -4,13 +4,14 @@ A graph says of such a pair what follows from the tables that it has. Second mom
 bought to answer questions say more: noisy contrasts of either column's states, multiplied. They are
 no part of the graph, which would have to join all columns. Drawn records take them in:
 
-1. What a pair lacks is what moments say of its cells, less what the records have. Of a cell of m
-   records it is taken to have the variance τ·m before noise of variance v, and not to exceed half
-   of m. τ is by the method of moments, with weights by which it is found best where it is small.
-   Only what exceeds the largest sum of squares that noise alone would have in so many pairs counts:
-   of many weak pairs those that noise made conspicuous are let be.
-2. Of what a cell lacks it is given the part τ·m/(τ·m + v), which is the mean given what was
-   measured (empirical Bayes). Then the table gets the rows and columns of the records again.
+1. What a pair lacks is what moments say of its cells, less what the records have. A pair is taken
+   in where noise alone would hardly lack as much, by a sum of squares in which a cell counts by its
+   records. So many are clear as noise is expected to make `FALSE` of them (Benjamini & Hochberg
+   1995): of many weak pairs those that noise made conspicuous are let be.
+2. Of a cell of m records what it lacks is taken to have the variance τ·m before noise of variance
+   v, with τ by the method of moments, and no deviation beyond half of m. The cell is given the part
+   τ·m/(τ·m + v) of what it lacks, which is the mean given what was measured (empirical Bayes); and
+   rows and columns get the sums that they had.
 3. Records are weighted until they hold these tables and all that were measured, and taken by weight
    (`graphical.sampling`): of all distributions with these tables, about that nearest to the model.
 
@@ -19,7 +20,7 @@ of it is post-processing.
 
 Sources: Efron & Morris (1973), "Stein's estimation rule and its competitors", JASA 68, for what
 a cell is given; Satterthwaite (1946), Biometrics Bulletin 2, for sums of squares of unlike
-variances; Csiszár (1975) for weights.
+variances; Benjamini & Hochberg (1995), JRSS B 57; Csiszár (1975) for weights.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ from understudy._arrays import Floats, Integers
 from understudy.graphical.junction_tree import Columns
 from understudy.graphical.sampling import choose_raked, table_of
 
-CHANCE: Final = 0.05
-"""With which noise alone is taken for something, in any of all pairs."""
+FALSE: Final = 0.02
+"""Part of the pairs that are taken in of which noise alone may have made something, on average."""
 _LARGEST: Final = 0.5
 """Deviation of what a cell lacks, in its records, at most."""
+_TINY: Final = 1e-300
 _FEW, _MANY = 10, 30
 """Sweeps of many tables, and of a single one."""
 MOST_CELLS: Final = 2**26
@@ -63,38 +65,70 @@ class NoisyPair:
     states: tuple[Integers, Integers]
     stddev: float
 
-    def estimate(self, expected: Floats, chance: float) -> Floats | None:
-        """Estimate the records in each cell; None where noise explains what they lack.
+    def compare(self, expected: Floats) -> Comparison:
+        """Compare what records have with what was measured.
 
         Args:
-            expected: what the records have.
-            chance: with which noise alone may pass for something.
-
-        Returns:
-            Like `expected`, and with the same sums of rows and of columns.
+            expected: records in each cell.
         """
         sizes = np.sqrt(np.outer(*self.states))
         left, right = (_off_effects(one) for one in self.states)
         lacking = self.noisy / sizes - left @ (expected / sizes) @ right
         noise = self.stddev**2 * np.outer(np.diagonal(left), np.diagonal(right))
         spread = expected / sizes**2
-        mean = float((spread * noise).sum())
-        if mean <= 0:
-            return None
-        # Of a sum of squares by noise: half of its variance, and so its likeness (Satterthwaite).
+        found, by_noise = (float((spread * one).sum()) for one in (lacking**2, noise))
+        # A sum of squares of unlike variances is like one of alike ones with its first two moments.
         half = self.stddev**4 * float((spread * (left**2 @ spread @ right**2)).sum())
-        by_noise = half / mean * float(chi2.isf(chance, mean**2 / half))
-        excess = float((spread * lacking**2).sum()) - by_noise
-        if excess <= 0:
-            return None
-        prior = np.minimum(excess / (spread**2).sum() * expected, (_LARGEST * expected) ** 2)
-        part = np.divide(prior, prior + noise * sizes**2, out=np.zeros_like(prior), where=prior > 0)
-        found: Floats = np.maximum(expected + part * lacking * sizes, (1 - _LARGEST) * expected)
+        chance = chi2.sf(found * by_noise / half, by_noise**2 / half) if half else 1.0
+        excess = max(found - by_noise, 0.0) / max(float((spread**2).sum()), _TINY)
+        return Comparison(expected, lacking * sizes, noise * sizes**2, excess, float(chance))
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What records of a pair have, and what they seem to lack.
+
+    Attributes:
+        expected: records in each cell.
+        lacking: what was measured, less these.
+        noise: variance in each cell of what was measured.
+        excess: variance of what is lacking beyond noise, in a cell with one record.
+        chance: with which noise alone makes records seem to lack as much.
+    """
+
+    expected: Floats
+    lacking: Floats
+    noise: Floats
+    excess: float
+    chance: float
+
+    def estimate(self) -> Floats:
+        """Estimate the records in each cell; rows and columns have the sums that they had."""
+        expected = self.expected
+        prior = np.minimum(self.excess * expected, (_LARGEST * expected) ** 2)
+        part = np.divide(prior, prior + self.noise, out=np.zeros_like(prior), where=prior > 0)
+        found: Floats = np.maximum(expected + part * self.lacking, (1 - _LARGEST) * expected)
         for _ in range(_MANY):
             for axis in (0, 1):
                 wanted, sums = (one.sum(axis=axis, keepdims=True) for one in (expected, found))
                 found *= np.divide(wanted, sums, out=np.ones_like(sums), where=sums > 0)
         return found
+
+
+def clear(chances: Sequence[float]) -> list[bool]:
+    """Mark those that are so small that of all marked ones noise made about `FALSE` at most.
+
+    Args:
+        chances: with which noise alone makes as much of each.
+
+    Example:
+        >>> clear([0.5, 0.001, 0.9, 0.009])
+        [False, True, False, True]
+    """
+    ordered = np.sort(chances)
+    allowed = FALSE * np.arange(1, len(ordered) + 1) / len(ordered)
+    largest = max(ordered[ordered <= allowed], default=-1.0)
+    return [bool(chance <= largest) for chance in chances]
 
 
 def _off_effects(states: Integers) -> Floats:
@@ -134,12 +168,16 @@ class PairsBeyond:
         n = states.shape[1]
         if not n or n * (len(self.held) + len(self.pairs)) > MOST_CELLS:
             return states
-        scale, chance = self.total / n, CHANCE / len(self.pairs)
-        told = {}
-        for pair in self.pairs:
-            found = pair.estimate(scale * table_of(states, pair.columns, self.sizes), chance)
-            if found is not None:
-                told[pair.columns] = found / scale
+        scale = self.total / n
+        compared = [
+            pair.compare(scale * table_of(states, pair.columns, self.sizes)) for pair in self.pairs
+        ]
+        found = clear([one.chance for one in compared])
+        told = {
+            pair.columns: one.estimate() / scale
+            for pair, one, is_clear in zip(self.pairs, compared, found, strict=True)
+            if is_clear
+        }
         if not told:
             return states
         held = {columns: table_of(states, columns, self.sizes) for columns in self.held}

@@ -28,9 +28,9 @@
    table, shrunk towards a smooth one as far as noise makes it doubtful; which records take the
    first states of a run follows columns measured with it (`graphical.compression`).
    Numbers are drawn within fine bins by a density that keeps means and quantiles. Records exchange
-   values until ranks go together as measured (`graphical.rank_exchange`), and have weights by which
-   they hold what second moments tell of other pairs (`graphical.pairs_beyond`); of up to eight times
-   as many those stay that hold the tables of pairs (`graphical.sampling`).
+   values until ranks go together as measured (`graphical.rank_exchange`), and are weighted so that
+   they hold what second moments tell of other pairs (`graphical.pairs_beyond`); of up to eight
+   times as many those stay that hold the tables of pairs (`graphical.sampling`).
 
 * **Public**: the schema with its bins and structural zeros, the options. States that differ in a
   structural zero, spikes and codes of absence are never merged with other values.
