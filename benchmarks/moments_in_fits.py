@@ -7,7 +7,7 @@ that the same tables would give without the moments. Means of total variation di
 one, two and three columns, and processor seconds of a draw; ± are the standard errors of the first
 difference and of the second, in tables of two, pair by pair.
 
-    --runs K              releases of each case, 5 if it is not said
+    --runs K              releases of each case, 3 if it is not said
     --case TABLE:N:ε ...  other cases; N is the number of rows that are kept, 0 for all
 """
 
@@ -30,6 +30,7 @@ from understudy.release.shape import Kind
 from understudy.workflow.analyze import model_of
 
 CASES = (
+    "hospital_diabetes130:0:1",
     "adult_coded:0:1",
     "nist_acs_national2019:0:1",
     "nist_acs_national2019:5000:1",
@@ -70,7 +71,7 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", required=True)
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--case", action="append")
     asked = parser.parse_args()
     for text in asked.case or CASES:
