@@ -27,9 +27,17 @@ too small on average, and is right where each group has the same mean.
 Sums by stratum and group would not help: M_g differ by how many clusters of a stratum a group has,
 which no sum over records says.
 
+**Few clusters.** A ratio or a model is fitted to the same clusters, so Σz_g is 0, and z_g lacks
+what its group has of the fit. Let s_g be the part of the denominator that is in group g, and its
+variance in proportion. Then Σz_g² has the mean V(1 − Q), Q = Σs_g², and 1/(1 − Q) stands in place
+of G/(G − 1); both are the same where groups are equal. Groups without clusters have no part in Q.
+There are (1 − Q)/Q degrees of freedom, one less than there seem to be groups. Below one, as where
+one group has all clusters, no error is known: without a public design effect there is no answer.
+
 **Noise.** Each released number of a group has noise of variance v, independent of all else. So z_g
-has c = D²·v of it, B has G·c on average, and that is taken off. What remains is no smaller than the
-variance of records drawn one by one, but for dealt groups, since strata may make it smaller.
+has c = D²·v of it, Σ(z_g − z̄)² has (G − 1)·c on average, and that is taken off. What remains is no
+smaller than the variance of records drawn one by one, but for dealt groups, since strata may make
+it smaller.
 
 **Degrees of freedom** are Satterthwaite's: of a variance V in all, group g has the part that it has
 of the denominator, and the noise c. Few or unequal groups count as fewer. Below `LEAST_DEGREES`
@@ -50,13 +58,18 @@ from typing import Final
 
 import numpy as np
 
-from understudy._arrays import Floats
+from understudy._arrays import Flags, Floats
 from understudy.features.scores import FeatureMap
 from understudy.inference.linear import Inverted
+from understudy.inference.refusals import RefusedError
 from understudy.inference.second_moments import MomentSource, average_numbers
 
 LEAST_DEGREES: Final = 3.0
 """Least degrees of freedom of a variance between random groups without the part of the noise."""
+
+
+_ONE_GROUP: Final = 1e-9
+"""What other groups have of a denominator, at least, so that nothing is divided by 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,12 +124,15 @@ class Influence:
         sizes: of the denominator of each, of the same shape.
         alone: sampling covariance of records drawn one by one, shape (k, k).
         noise: variance of each by noise, shape (k,).
+        fitted: whether what groups have of each adds up to 0, as of ratios and models; not of
+            totals.
     """
 
     gradient: Floats
     sizes: Floats
     alone: Floats
     noise: Floats
+    fitted: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,27 +142,53 @@ class Clustered:
     Attributes:
         sampling: covariance, shape (k, k).
         df: degrees of freedom, infinite where a public design effect took over, shape (k,).
-        noisy: how many of them have the noise left in.
+        noisy: which have the noise left in, shape (k,).
+        few: which have clusters in few groups, and no design effect, shape (k,).
     """
 
     sampling: Floats
     df: Floats
-    noisy: int
+    noisy: Flags
+    few: Flags
+
+    def known(self, estimates: Floats) -> Floats:
+        """Estimates, with NaN where less than one degree of freedom is left, shape (k,).
+
+        Raises:
+            RefusedError: none has more.
+        """
+        lost = self.few & (self.df < 1)
+        if lost.all():
+            raise RefusedError("too-few", ONE_GROUP, None, anyway=False)
+        return np.where(lost, np.nan, estimates)
 
     def put_into(self, pooled: Inverted) -> Inverted:
         """Estimates that have these degrees of freedom.
 
         Args:
             pooled: with this sampling covariance.
+
+        Raises:
+            RefusedError: none has one of them.
         """
-        return replace(pooled, df=self.df, notes=(*pooled.notes, *self.notes))
+        estimate = self.known(pooled.estimate)
+        return replace(pooled, estimate=estimate, df=self.df, notes=(*pooled.notes, *self.notes))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say how many have the noise left in, if any."""
-        return (NOISY_NOTE.format(self.noisy),) if self.noisy else ()
+        """Say how many have the noise left in, and how many few groups of clusters, if any."""
+        counted = (NOISY_NOTE, int((self.noisy & ~self.few).sum())), (FEW_NOTE, int(self.few.sum()))
+        return tuple(note.format(k) for note, k in counted if k)
 
 
+ONE_GROUP: Final = (
+    "its clusters are in one random group or nearly so, so that nothing tells how they differ; a "
+    "release with a public deff in [design] has the answer"
+)
+FEW_NOTE: Final = (
+    "Clusters of {} of these are in fewer than four random groups, so that intervals are long, and "
+    "none is given for one group. A public deff in [design] would take its place."
+)
 NOISY_NOTE: Final = (
     "Noise hides how the random groups differ in {} of these, so that it is left in their sampling "
     "variance: intervals are longer than need be. A public deff in [design] would take its place."
@@ -181,24 +223,30 @@ class Clustering:
         gradient, sizes = own.gradient[:, :k], own.sizes[:, :k]
         z = sums.numbers @ gradient.T
         noise = gradient**2 @ sums.variances
-        spread = groups / (groups - 1) * ((z - z.mean(axis=0)) ** 2).sum(axis=0)
-        spread += 0.0 if sums.drawn else groups * noise
+        each = np.maximum(sums.numbers @ sizes.T, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = each / each.sum(axis=0)
+        rest = np.clip(np.nan_to_num(1 - (shares**2).sum(axis=0)), _ONE_GROUP, 1 - 1 / groups)
+        over = 1 / rest if own.fitted else groups / (groups - 1)
+        heard = over * (groups - 1) * noise
+        spread = over * ((z - z.mean(axis=0)) ** 2).sum(axis=0)
+        spread += 0.0 if sums.drawn else heard
         alone = np.diag(own.alone)
         least = np.zeros(len(alone)) if self.dealt and sums.drawn else alone
-        variance = np.maximum(spread - groups * noise, least)
-        each = sums.numbers @ sizes.T
-        shares = np.maximum(each, 0.0) / np.abs(each.sum(axis=0))
+        variance = np.maximum(spread - heard, least)
         left = self.remaining
         with np.errstate(divide="ignore", invalid="ignore"):
             parts = (left * (variance * shares + noise)) ** 2
-            counted = (groups - 1) / groups * (left * variance + own.noise) ** 2
+            counted = rest * (left * variance + own.noise) ** 2
             df = np.where(left > 0, counted / parts.sum(axis=0), np.inf)
         few = ~(df >= LEAST_DEGREES)
         if self.effect is not None:
             variance, df = np.where(few, self.effect * alone, variance), np.where(few, np.inf, df)
         else:
+            least = np.maximum(variance, alone)
             whole = np.maximum(spread, least)
-            all_in = (groups - 1) / groups * (left * whole + own.noise) ** 2
+            parts = (left * (least * shares + noise)) ** 2
+            all_in = rest * (left * whole + own.noise) ** 2
             with np.errstate(divide="ignore", invalid="ignore"):
                 df = np.where(few, all_in / parts.sum(axis=0), df)
             variance = np.where(few, whole, variance)
@@ -207,4 +255,4 @@ class Clustering:
         sampling = own.alone * np.multiply.outer(growth, growth)
         np.fill_diagonal(sampling, left * variance)
         noisy = few & np.isfinite(alone) & (self.effect is None)
-        return Clustered(sampling, df, int(noisy.sum()))
+        return Clustered(sampling, df, noisy, noisy & (rest / (1 - rest) < LEAST_DEGREES))

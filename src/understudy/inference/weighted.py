@@ -480,7 +480,7 @@ def _ratios(
     sampling = found.sampling * np.multiply.outer(root, root)
     if clustering is not None:
         alone = matrices.correction * found.sampling
-        own = Influence(found.gradient, found.of_size, alone, np.diag(found.noise))
+        own = Influence(found.gradient, found.of_size, alone, np.diag(found.noise), fitted=False)
         clustered = clustering.errors(own)
         sampling = clustered.sampling
     pooled = pool_parts(
@@ -517,17 +517,19 @@ def _totals(
     k, clustering = len(spread), matrices.clustering(schema, estimand, len(spread))
     sampling, df = np.diag(matrices.factor(schema, estimand, k) * spread), np.full(k, np.inf)
     more: tuple[str, ...] = ()
+    estimate = found.estimate
     if clustering is not None:
         alone = np.diag(matrices.correction * spread)
         own = Influence(found.gradient, found.of_size, alone, np.diag(found.noise))
         clustered = clustering.errors(own)
         sampling, df, more = clustered.sampling, clustered.df, clustered.notes
+        estimate = clustered.known(estimate)
     covariance = bound**2 * (found.noise + sampling)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = bound**2 * np.diag(found.noise) / np.diag(covariance)
     pooled = Pooled(
         names=estimand.names(schema),
-        estimate=bound * found.estimate,
+        estimate=bound * estimate,
         covariance=covariance,
         df=df,
         synthesis_share=share,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from night import NIGHT
 from understudy.data.random_groups import random_groups
@@ -16,6 +17,7 @@ from understudy.features.scores import FeatureMap, Weighting
 from understudy.inference.question import parse
 from understudy.inference.random_groups import Clustering, GroupSums, Influence
 from understudy.inference.records import Records
+from understudy.inference.refusals import RefusedError
 from understudy.inference.second_moments import assumed_moments, joined_matrix
 from understudy.inference.weighted import WeightedMatrices, answer_for_population
 from understudy.mechanisms.second_moments import ONE, Sensitivity, WeightedMoments, stack_sums
@@ -107,19 +109,18 @@ def test_a_variance_is_that_between_the_groups_that_clusters_are_in(exact):
         ratio = (w * y).sum() / w.sum()
         z = np.bincount(group, w * (y - ratio), minlength=GROUPS) / w.sum()
         assert pooled.estimate[0] == pytest.approx(ratio, rel=1e-3)
-        variance = GROUPS / (GROUPS - 1) * ((z - z.mean()) ** 2).sum()
+        together = ((np.bincount(group, w, minlength=GROUPS) / w.sum()) ** 2).sum()
+        variance = ((z - z.mean()) ** 2).sum() / (1 - together)
         assert pooled.stderr[0] ** 2 == pytest.approx(variance, rel=0.02)
-        shares = np.bincount(group, w, minlength=GROUPS) / w.sum()
-        degrees = (GROUPS - 1) / GROUPS / (shares**2).sum()
-        assert pooled.df[0] == pytest.approx(degrees, rel=0.02)
+        assert pooled.df[0] == pytest.approx(1 / together - 1, rel=0.02)
         assert any("between random groups of psu" in note for note in pooled.notes)
 
 
-def by_hand(frame, z):
-    """The variance between the groups, and its degrees of freedom, of z by record."""
+def by_hand(frame, z, over=GROUPS / (GROUPS - 1)):
+    """The variance between the groups of z by record."""
     group = random_groups(frame["psu"], GROUPS)
     sums = np.bincount(group, z, minlength=GROUPS)
-    return GROUPS / (GROUPS - 1) * ((sums - sums.mean()) ** 2).sum()
+    return over * ((sums - sums.mean()) ** 2).sum()
 
 
 def test_domains_and_totals_have_the_variance_between_groups_too(exact):
@@ -131,10 +132,12 @@ def test_domains_and_totals_have_the_variance_between_groups_too(exact):
     ):
         pooled = ask(frame, schema, measurements, "mean", formula)
         t = w * inside
-        variance = by_hand(frame, t * (income - (t * income).sum() / t.sum()) / t.sum())
-        assert pooled.stderr[0] ** 2 == pytest.approx(variance, rel=0.03)
         shares = np.bincount(random_groups(frame["psu"], GROUPS), t, minlength=GROUPS) / t.sum()
-        assert pooled.df[0] == pytest.approx((GROUPS - 1) / GROUPS / (shares**2).sum(), rel=0.03)
+        together = (shares**2).sum()
+        z = t * (income - (t * income).sum() / t.sum()) / t.sum()
+        variance = by_hand(frame, z, 1 / (1 - together))
+        assert pooled.stderr[0] ** 2 == pytest.approx(variance, rel=0.03)
+        assert pooled.df[0] == pytest.approx(1 / together - 1, rel=0.03)
         assert any("between random groups of psu" in note for note in pooled.notes)
     for formula, value in (("sex == 'f'", female.to_numpy()), ("income", income)):
         pooled = ask(frame, schema, measurements, "total", formula)
@@ -197,6 +200,55 @@ def test_a_finite_population_leaves_its_part_of_the_variance_between_groups(exac
         after = ask(frame, finite, measurements, kind, formula)
         assert after.stderr[0] == pytest.approx(before.stderr[0] / 2, rel=1e-3)
         assert after.df[0] == pytest.approx(before.df[0], rel=1e-2)
+
+
+def ratios_of(clusters, size=0.0, samples=1000):
+    """Ratios of samples of few clusters that are dealt to groups, and how these count; 0 is true.
+
+    Args:
+        clusters: of each sample; every group has one at most.
+        size: how unequal they are, as the deviation of logarithms.
+        samples: how many.
+    """
+    rng, shape = np.random.default_rng(7), (clusters, samples)
+    n = 30 * np.exp(size * rng.normal(size=shape))
+    y = n * rng.normal(scale=0.5, size=shape) + np.sqrt(n) * rng.normal(size=shape)
+    ratio, whole = y.sum(axis=0) / n.sum(axis=0), n.sum(axis=0)
+    sums = np.zeros((GROUPS, 2 * samples))
+    sums[:clusters] = np.hstack([n, y])
+    each = np.eye(samples)
+    gradient = np.hstack([-each * ratio, each]) / whole[:, None]
+    own = Influence(gradient, np.hstack([each, 0 * each]), np.diag(1 / whole), np.zeros(samples))
+    groups = GroupSums("psu", sums, np.zeros(2 * samples))
+    return ratio, Clustering(groups, None, np.ones(samples), dealt=True).errors(own)
+
+
+@pytest.mark.parametrize(("clusters", "size"), [(3, 0.0), (5, 0.0), (5, 1.0), (10, 1.0)])
+def test_few_clusters_have_intervals_that_cover(clusters, size):
+    """1,000 samples: 95 in 100 are covered, or a little more; what has no error is left out."""
+    ratio, found = ratios_of(clusters, size)
+    known = np.isfinite(found.known(ratio))
+    half = stats.t.ppf(0.975, found.df) * np.sqrt(np.diag(found.sampling))
+    covered = (np.abs(ratio) <= half)[known]
+    assert 0.93 < covered.mean() < 0.985
+    assert known.mean() > 0.9
+    plain = found.df[known].mean()
+    assert plain == pytest.approx(clusters - 1, rel=0.01) if not size else plain < clusters - 1
+    assert bool(found.few.any()) == ("fewer than four random groups" in " ".join(found.notes))
+
+
+@pytest.mark.parametrize("more", ["", 'deff = { default = 2.0, source = "report" }'])
+def test_one_cluster_has_no_error_but_a_public_one(more):
+    frame, schema = sample(np.random.default_rng(1), 1, 400), schema_of(more)
+    measurements = measured(frame, schema, 1e6)
+    for kind, formula in (*QUESTIONS, ("total", "sex == 'f'"), ("ols", "income ~ sex")):
+        if more:
+            pooled = ask(frame, schema, measurements, kind, formula)
+            assert np.isinf(pooled.df).all()
+            assert any("public design effect 2" in note for note in pooled.notes)
+        else:
+            with pytest.raises(RefusedError, match="in one random group or nearly so"):
+                ask(frame, schema, measurements, kind, formula)
 
 
 def noisy(source, rng):
