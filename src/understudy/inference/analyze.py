@@ -205,7 +205,7 @@ def _for_population(release: Release, question: Question, *, level: float) -> An
     assert isinstance(question.asked, Estimand)
     try:
         answer = weighted_answer(question.asked, release)
-    except LostInNoiseError as error:
+    except (LostInNoiseError, TooFewError) as error:
         raise _without_number(error, release, question) from None
     if answer is None:
         raise RefusedError("not-measured", UNMEASURED_WEIGHTED, None, anyway=False)

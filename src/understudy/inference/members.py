@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 
 from understudy._arrays import Floats
-from understudy.errors import InferenceError
+from understudy.errors import InferenceError, TooFewError
 from understudy.features.scores import Limits
 from understudy.inference.analysis import Analysis
 from understudy.inference.combining import Pooled
@@ -215,6 +215,8 @@ def member_analysis(
             moments = answer_of_members(estimand, matrices, table.schema, sets)
         elif matrix is not None:
             moments = answer_of(estimand, matrix, table.schema, sets)
+    except TooFewError as error:
+        raise RefusedError("too-few", str(error).rstrip("."), None, anyway=False) from None
     except LostInNoiseError as error:
         if counted is None:
             reason = str(error).rstrip(".")

@@ -59,9 +59,9 @@ from typing import Final
 import numpy as np
 
 from understudy._arrays import Flags, Floats
+from understudy.errors import TooFewError
 from understudy.features.scores import FeatureMap
 from understudy.inference.linear import Inverted
-from understudy.inference.refusals import RefusedError
 from understudy.inference.second_moments import MomentSource, average_numbers
 
 LEAST_DEGREES: Final = 3.0
@@ -155,11 +155,11 @@ class Clustered:
         """Estimates, with NaN where less than one degree of freedom is left, shape (k,).
 
         Raises:
-            RefusedError: none has more.
+            TooFewError: none has more.
         """
         lost = self.few & (self.df < 1)
         if lost.all():
-            raise RefusedError("too-few", ONE_GROUP, None, anyway=False)
+            raise TooFewError(ONE_GROUP)
         return np.where(lost, np.nan, estimates)
 
     def put_into(self, pooled: Inverted) -> Inverted:
@@ -169,7 +169,7 @@ class Clustered:
             pooled: with this sampling covariance.
 
         Raises:
-            RefusedError: none has one of them.
+            TooFewError: none has one of them.
         """
         estimate = self.known(pooled.estimate)
         return replace(pooled, estimate=estimate, df=self.df, notes=(*pooled.notes, *self.notes))
@@ -182,8 +182,8 @@ class Clustered:
 
 
 ONE_GROUP: Final = (
-    "its clusters are in one random group or nearly so, so that nothing tells how they differ; a "
-    "release with a public deff in [design] has the answer"
+    "Its clusters are in one random group or nearly so, so that nothing tells how they differ; a "
+    "release with a public deff in [design] has the answer."
 )
 FEW_NOTE: Final = (
     "Clusters of {} of these are in fewer than four random groups, so that intervals are long, and "

@@ -12,12 +12,11 @@ from understudy.data.random_groups import random_groups
 from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
-from understudy.errors import SchemaError, UnderstudyError
+from understudy.errors import SchemaError, TooFewError, UnderstudyError
 from understudy.features.scores import FeatureMap, Weighting
 from understudy.inference.question import parse
 from understudy.inference.random_groups import Clustering, GroupSums, Influence
 from understudy.inference.records import Records
-from understudy.inference.refusals import RefusedError
 from understudy.inference.second_moments import assumed_moments, joined_matrix
 from understudy.inference.weighted import WeightedMatrices, answer_for_population
 from understudy.mechanisms.second_moments import ONE, Sensitivity, WeightedMoments, stack_sums
@@ -247,7 +246,7 @@ def test_one_cluster_has_no_error_but_a_public_one(more):
             assert np.isinf(pooled.df).all()
             assert any("public design effect 2" in note for note in pooled.notes)
         else:
-            with pytest.raises(RefusedError, match="in one random group or nearly so"):
+            with pytest.raises(TooFewError, match="in one random group or nearly so"):
                 ask(frame, schema, measurements, kind, formula)
 
 
