@@ -331,7 +331,7 @@ def test_what_is_approved_is_reserved_until_it_runs(people, ledger, asked):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"epsilon": 2}, "not of 'adults' and"),
+        ({"epsilon": 2}, "this run may cost"),
         ({"sets": 2}, "another request"),
         ({"seed": 1}, "another request"),
         ({"reservation": 99}, "no reservation of this number"),

@@ -216,8 +216,9 @@ def require_untouched(reservation: Reservation, population: str, cost: Cost) -> 
     """
     if (reservation.population, reservation.cost) != (population, cost):
         raise LedgerError(
-            f"Reservation {reservation.number} is of {reservation.population!r} and "
-            f"{reservation.cost.words}, not of {population!r} and {cost.words}; reserve anew."
+            f"Reservation {reservation.number} is for {reservation.cost.words} of "
+            f"{reservation.population!r}, and this run may cost {cost.words} of {population!r}; "
+            "reserve anew."
         )
     standing = reservation.standing
     if standing.state != "open" or standing.charges:
