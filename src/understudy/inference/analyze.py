@@ -338,7 +338,9 @@ def _answer_question(
         if own is None:
             raise
         return own
-    return found if own is None or not found.valid else _narrower(found, own) or own
+    if own is None:
+        return found
+    return (_narrower(found, own) or own) if found.valid else own
 
 
 def _by_any_other(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:

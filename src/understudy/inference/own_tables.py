@@ -38,7 +38,7 @@ from understudy.inference.noisy_tables import MOST_CELLS, Counts, counts_states
 from understudy.inference.quantiles import count_quantiles, expected_halves
 from understudy.inference.question import SHARES, TWO_WAY, Estimand, group_terms
 from understudy.inference.records import ABSENT, Records
-from understudy.inference.two_way import crossed_cells, table_cells
+from understudy.inference.two_way import crossed_cells, require_possible, table_cells
 from understudy.release.measurement import Measurement
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.coarsening import cuts_of, in_these_bins
@@ -290,11 +290,12 @@ def _require_values(estimand: Estimand, schema: Schema) -> None:
 
     Raises:
         UntoldError: some bin has numbers of both kinds.
-        InferenceError: the expression cannot be computed.
+        InferenceError: the expression cannot be computed, or two traits never meet.
     """
     if estimand.kind in TWO_WAY:
         for term in group_terms(estimand.kind, estimand.formula)[0]:
             if term.strip("`") not in schema.columns:
                 state_values(term, schema)
+        require_possible(traits_of(estimand, schema), schema, estimand.where)
     elif estimand.kind != "quantile" and estimand.expression:
         state_values(estimand.expression, schema)

@@ -226,8 +226,9 @@ def require_possible(traits: Sequence[Trait], schema: Schema, where: str = "") -
     possible = _by_class(allowed.astype(np.float64), traits, columns, schema) > 0
     if not possible.all():
         row, column = np.argwhere(~possible)[0]
+        what = f"The schema and the condition {where!r} forbid" if where else "The schema forbids"
         raise InferenceError(
-            f"The schema forbids {traits[0].labels[row]} together with {traits[1].labels[column]}, "
+            f"{what} {traits[0].labels[row]} together with {traits[1].labels[column]}, "
             "so the two are not independent, and their odds ratio is 0 or infinite, by declaration."
         )
 
@@ -326,12 +327,20 @@ def class_weights(trait: Trait, matrix: MomentMatrix, schema: Schema) -> Floats 
 def _columns_met(
     traits: Sequence[Trait], schema: Schema, where: str
 ) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
-    """Columns of traits and of a condition, and which cells of their table meet it."""
+    """Columns of traits and of a condition, and which cells of their table meet it.
+
+    Raises:
+        UntoldError: states do not tell the condition.
+        InferenceError: it is neither true nor false.
+    """
     if not where:
         return _columns(traits, schema), np.array(True)
-    condition = Trait.of(where, schema)
+    condition = Trait.of_values(where, schema)
+    if not np.isin(condition.values, (0.0, 1.0)).all():
+        raise InferenceError(f"Expected a condition that is true or false, got {where!r}.")
     columns = _columns((*traits, condition), schema)
-    return columns, condition.within(columns, schema) == 1
+    place = condition.within(columns, schema)
+    return columns, (place != ABSENT) & (condition.values[place] == 1)
 
 
 def _columns(traits: Sequence[Trait], schema: Schema) -> tuple[str, ...]:
