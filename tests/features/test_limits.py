@@ -52,7 +52,7 @@ def test_few_numbers_lie_beyond_and_fewer_the_more_there_are():
     for n in (5_000, 50_000):
         numbers = incomes(n)
         exact = counts_of(cells, numbers)
-        ends = [find_limits(noisy(exact, 15.0, seed), 15.0, cells) for seed in range(100)]
+        ends = [find_limits(noisy(exact, 15.0, seed), 15.0, cells, n) for seed in range(100)]
         ends = [one for one in ends if one is not None]
         assert len(ends) >= 95
         assert all(low == 0 for low, _ in ends)
@@ -64,7 +64,7 @@ def test_few_numbers_lie_beyond_and_fewer_the_more_there_are():
 def test_numbers_on_both_sides_have_two_limits():
     cells = cells_of(SIGNED)
     numbers = np.rint(np.random.default_rng(2).laplace(0, 25, 20_000))
-    low, high = find_limits(noisy(counts_of(cells, numbers), 15.0, 3), 15.0, cells)
+    low, high = find_limits(noisy(counts_of(cells, numbers), 15.0, 3), 15.0, cells, 20_000)
     assert -300 < low < -60
     assert 60 < high < 300
 
@@ -73,15 +73,41 @@ def test_numbers_on_both_sides_have_two_limits():
 def test_numbers_all_over_the_bounds_are_not_cut_off(seed):
     cells = cells_of(AMOUNT)
     numbers = np.random.default_rng(seed).uniform(0, 1000, 5_000)
-    assert find_limits(noisy(counts_of(cells, numbers), 15.0, seed), 15.0, cells) is None
+    assert find_limits(noisy(counts_of(cells, numbers), 15.0, seed), 15.0, cells, 5_000) is None
 
 
 def test_numbers_beyond_the_bounds_count_at_the_bounds():
     """A tenth of the numbers lie beyond: the bound stays, though no cell before it has any."""
     cells = cells_of(AMOUNT)
     numbers = np.where(np.arange(5_000) % 10 == 0, 2_000.0, incomes(5_000))
-    ends = find_limits(noisy(counts_of(cells, numbers), 15.0, 4), 15.0, cells)
+    ends = find_limits(noisy(counts_of(cells, numbers), 15.0, 4), 15.0, cells, 5_000)
     assert ends is None
+
+
+def hidden(cells, numbers, stddev, seeds, n_records):
+    """Largest and mean share of the numbers beyond the limits."""
+    exact, shares = counts_of(cells, numbers), []
+    for seed in range(seeds):
+        ends = find_limits(noisy(exact, stddev, seed), stddev, cells, n_records)
+        low, high = ends or cells.column.bounds
+        shares.append(np.mean((numbers < low) | (numbers > high)))
+    return np.max(shares), np.mean(shares)
+
+
+def test_few_rows_under_much_noise_are_not_cut_off_in_their_middle():
+    """Unless much is gained, limits must be sure; the number of records helps to be."""
+    cells = cells_of("kind = 'integer'\nlower = 0\nupper = 110\n")
+    ages = np.rint(np.random.default_rng(6).uniform(18, 90, 1_000))
+    most, usual = hidden(cells, ages, 27.0, 60, 1_000)
+    assert most < 0.25
+    assert usual < 0.03
+    far_off = 10**6  # a number that the counts do not fit is left alone
+    assert hidden(cells, ages, 27.0, 60, far_off)[0] > most
+    more = np.rint(np.random.default_rng(6).uniform(18, 90, 5_000))
+    ends = [
+        find_limits(noisy(counts_of(cells, more), 19.0, k), 19.0, cells, 5_000) for k in range(20)
+    ]
+    assert sum(one is not None for one in ends) > 10
 
 
 @pytest.mark.nightly
@@ -91,13 +117,13 @@ def test_a_few_numbers_beside_many_zeros_are_kept():
     numbers = np.where(rng.random(20_000) < 0.125, 1 + rng.geometric(0.5, 20_000), 0)
     numbers = np.minimum(numbers, 30)
     for seed in range(20):
-        _, high = find_limits(noisy(counts_of(cells, numbers), 15.0, seed), 15.0, cells)
+        _, high = find_limits(noisy(counts_of(cells, numbers), 15.0, seed), 15.0, cells, 20_000)
         assert np.mean(numbers[numbers > 0] > high) < 0.2
 
 
 def test_without_noise_nothing_is_cut_off():
     cells = cells_of(AMOUNT)
-    assert find_limits(counts_of(cells, incomes(1_000)), 0.0, cells) is None
+    assert find_limits(counts_of(cells, incomes(1_000)), 0.0, cells, 1_000) is None
 
 
 @given(
@@ -110,7 +136,7 @@ def test_limits_are_edges_of_cells_within_the_bounds(text, stddev, seed, data):
     cells = cells_of(text)
     size = data.draw(st.sampled_from([0.0, 1.0, 1e3, 1e9]))
     counts = np.random.default_rng(seed).normal(size, stddev, cells.size)
-    ends = find_limits(counts, stddev, cells)
+    ends = find_limits(counts, stddev, cells, data.draw(st.sampled_from([0, size * cells.size])))
     if ends is not None:
         low, high = ends
         bounds = cells.column.bounds

@@ -323,9 +323,12 @@ TOLD: Final = 4.0
 _MOST_CUT = 0.05  # of the numbers, beyond either limit
 _MOST_CUT_OFF_PEAK = 0.2  # the same of those outside the fullest cell: most may be 0
 _NARROWER = 2 / 3  # of the bounds: limits that gain less are not worth their name
+_MUCH_NARROWER = 1 / 3
 
 
-def find_limits(counts: Floats, stddev: float, cells: LineCells) -> tuple[float, float] | None:
+def find_limits(
+    counts: Floats, stddev: float, cells: LineCells, n_records: float
+) -> tuple[float, float] | None:
     """Find where no records are told from noise beyond, by a released number line.
 
     The upper limit is the end of the last cell that begins a run of cells, 1, 2, 4 or more of them,
@@ -334,36 +337,50 @@ def find_limits(counts: Floats, stddev: float, cells: LineCells) -> tuple[float,
     move outwards too; where little is gained, there is none. Only released numbers are used:
     whatever the limits are, numbers cut off at them are well defined.
 
+    What the counts lack of the number of records is spread evenly over them, by least squares. So
+    few cells that hold nearly all tell how many lie beyond, better than the many beyond do. Records
+    without a cell, of values out of domain, would be spread as well: where noise does not explain
+    what lacks, the counts stay. Limits that gain less than `_MUCH_NARROWER` must leave few beyond
+    by one standard deviation too, since what they hide weighs more than what they gain.
+
     Args:
         counts: noisy numbers of records in the cells.
         stddev: of the noise in each.
         cells: of the line.
+        n_records: number of all records, as released.
 
     Example:
         >>> from understudy.schema import Integer
         >>> pay = Integer(kind="integer", lower=0, upper=999, bins=10)
         >>> counts = np.array([400.0, 350, 200, 40, 2, -3, 1, 0, 3, -1, 0, 1])
-        >>> find_limits(counts, 2.0, LineCells(pay))
+        >>> find_limits(counts, 2.0, LineCells(pay), 1_000)
         (0.0, 399.0)
     """
     column, k = cells.column, cells.column.n_ordinary
+    lacks = n_records - counts.sum()
+    if abs(lacks) <= TOLD * stddev * np.sqrt(len(counts)):
+        counts = counts + lacks / len(counts)
     below, above = counts[column.size :]
     own = np.array([below, *counts[:k], above], dtype=np.float64)
     most = min(_MOST_CUT * own.sum(), _MOST_CUT_OFF_PEAK * (own.sum() - own.max()))
-    first = max(k + 1 - _kept_cells(own[::-1], stddev, most), 0)
-    end = min(_kept_cells(own, stddev, most) - 1, k)
-    if stddev <= 0 or first >= end:
-        return None
-    kept = column.intervals[first:end]
-    low, high = float(min(one.low for one in kept)), float(max(one.high for one in kept))
     bounds = column.bounds
-    return (low, high) if 0 < high - low <= _NARROWER * (bounds[1] - bounds[0]) else None
+    for deviations, narrower in ((0, _MUCH_NARROWER), (1, _NARROWER)):
+        first = max(k + 1 - _kept_cells(own[::-1], stddev, most, deviations), 0)
+        end = min(_kept_cells(own, stddev, most, deviations) - 1, k)
+        if stddev <= 0 or first >= end:
+            return None
+        kept = column.intervals[first:end]
+        low, high = float(min(one.low for one in kept)), float(max(one.high for one in kept))
+        if 0 < high - low <= narrower * (bounds[1] - bounds[0]):
+            return low, high
+    return None
 
 
-def _kept_cells(counts: Floats, stddev: float, most: float) -> int:
+def _kept_cells(counts: Floats, stddev: float, most: float, deviations: int) -> int:
     """Number of cells up to the last one that begins a run with more than noise.
 
-    More, if more records than `most` seem to lie beyond.
+    More, if more records than `most` seem to lie beyond, with so many standard deviations of the
+    noise in their number: of counts with a known sum it is that of k of K cells, σ·√(k(K − k)/K).
     """
     sums, length, last = np.append(0.0, np.cumsum(counts)), 1, 0
     while length <= len(counts):
@@ -371,7 +388,9 @@ def _kept_cells(counts: Floats, stddev: float, most: float) -> int:
         told = np.flatnonzero(runs > TOLD * stddev * np.sqrt(length))
         last = max(last, int(told.max(initial=-1)) + 1)
         length *= 2
-    few = np.flatnonzero(sums[-1] - sums[last:] <= max(most, 0.0))
+    beyond = np.arange(len(counts) - last, -1, -1)
+    noise = stddev * np.sqrt(beyond * (len(counts) - beyond) / len(counts))
+    few = np.flatnonzero(sums[-1] - sums[last:] + deviations * noise <= max(most, 0.0))
     return last + int(few[0])
 
 

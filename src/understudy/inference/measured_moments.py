@@ -420,6 +420,7 @@ def limits_of(release: Release) -> Limits:
         line = line_of(release.measurements, name)
         if line is not None:
             cells = LineCells.of(line.bin_schema(release.schema), name)
-            limits = find_limits(line.counts.astype(np.float64), line.stddev, cells)
+            counts = line.counts.astype(np.float64)
+            limits = find_limits(counts, line.stddev, cells, release.manifest.n_rows)
             found |= {name: limits} if limits else {}
     return found

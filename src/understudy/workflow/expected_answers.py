@@ -276,7 +276,7 @@ def _limited(
         numbers = Records.of(rows, schema, (name,)).numbers[name]
         states = Records.states_of(numbers[np.isfinite(numbers)], cells.column)
         counts = np.bincount(states, minlength=cells.size).astype(np.float64)
-        if found := find_limits(counts, stddev, cells):
+        if found := find_limits(counts, stddev, cells, counts.sum()):
             limits[name] = found
     return [
         (asked, noise)

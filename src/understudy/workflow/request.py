@@ -620,7 +620,9 @@ def adjust_for_row_count(request: Request, n_rows: int) -> Request:
     return replace(request, answers_spend=Fraction(0), usual_answers=False)
 
 
-def limit_numbers(request: Request, lines: Iterable[Released[NoisyLine]]) -> Request:
+def limit_numbers(
+    request: Request, lines: Iterable[Released[NoisyLine]], n_records: int
+) -> Request:
     """The request with limits at which numbers are cut off for second moments, by released lines.
 
     And with bins of numbers whose quantiles are declared.
@@ -628,6 +630,7 @@ def limit_numbers(request: Request, lines: Iterable[Released[NoisyLine]]) -> Req
     Args:
         request: what is asked for.
         lines: that were bought.
+        n_records: number of records, as released.
     """
     lines = tuple(lines)
     request = replace(request, even=_even_bins(request, lines))
@@ -638,8 +641,8 @@ def limit_numbers(request: Request, lines: Iterable[Released[NoisyLine]]) -> Req
         (name,) = line.value.columns
         cells = LineCells.of(request.schema.with_bins(line.value.bins), name)
         counts = np.asarray(line.value.counts, dtype=np.float64)
-        limits, sizes[name] = find_limits(counts, line.noise.stddev, cells), float(counts.sum())
-        if limits:
+        sizes[name] = float(counts.sum())
+        if limits := find_limits(counts, line.noise.stddev, cells, n_records):
             found[name] = limits
     return replace(request, limits=_common_limits(found, sizes, request.schema))
 

@@ -521,7 +521,7 @@ def bought_once(request: Request, gate: Gate) -> tuple[Released[int], Request]:
     request = adjust_for_row_count(request, n_rows.value)
     if request.lines is not None:
         lines = gate.ask(request.lines, spend=request.lines_spend)
-        request = limit_numbers(request, lines)
+        request = limit_numbers(request, lines, n_rows.value)
     if request.heaps is not None:
         gate.ask(request.heaps, spend=request.heaps_spend)
     if request.places is not None:
