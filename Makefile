@@ -13,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $
 FAST := -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole or faults or audit)"
 
 .PHONY: demo check test test-all oldest newest faults audit fuzz verify golden lint format bench studies
-.PHONY: package desk-test docs r-check
+.PHONY: package desk-test words docs r-check
 .PHONY: studies-install clean
 
 demo: $(RUN)
@@ -59,6 +59,10 @@ verify: $(DEV)
 # The steward's desk in a real browser; skipped where there is no Chromium.
 desk-test: $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal -m desk
+
+# The catalogue of what the desk says, from its sources.
+words: $(DEV)
+	$(BIN)/pybabel -q extract -F pyproject.toml -k refusal --omit-header --add-location=file --sort-by-file -o src/understudy/desk/words.pot src/understudy/desk
 
 # Whether a change of structure left all releases, answers, plans and helps as they were.
 golden: $(DEV)

@@ -18,15 +18,17 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from understudy.desk import asking, planning, projects, releasing, reviewing, runs
+from understudy.desk import asking, planning, projects, releasing, reviewing, runs, words
 from understudy.desk.door import FRAMED_POLICY, Door
 from understudy.desk.project import Known, Project, Roots
 from understudy.desk.visit import Desk, ElsewhereError, Page, Visit
-from understudy.errors import DeskError, UnderstudyError, shown
+from understudy.desk.words import _, refusal
+from understudy.errors import UnderstudyError, shown
 from understudy.report.text import clean, figure
 
 STEPS: Final[dict[str, Page]] = {
@@ -66,6 +68,7 @@ class DeskApp:
             lstrip_blocks=True,
             finalize=clean,
         )
+        words.install(self._templates)
         self._templates.filters |= {"figure": figure, "size": size}
         routes = [
             Route("/static/{name}", self._static, methods=["GET"]),
@@ -76,7 +79,8 @@ class DeskApp:
             Route("/{page}", self._page, methods=["GET", "POST"]),
             Route("/", self._page, methods=["GET", "POST"]),
         ]
-        inside = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
+        missing = {404: _missing, 405: _missing, UnderstudyError: _missing}
+        inside = Starlette(routes=routes, exception_handlers=missing)
         self.door = Door(inside, port)
 
     def render(self, name: str, context: Mapping[str, Any]) -> str:
@@ -90,18 +94,15 @@ class DeskApp:
         name, id_ = request.path_params.get("page", ""), request.path_params.get("id", "")
         page = (STEPS if id_ else OUTSIDE).get(name)
         if page is None:
-            return _sentence("There is no such page.", 404)
-        try:
-            project = self.desk.known.find(id_, self.desk.roots) if id_ else None
-        except UnderstudyError as error:
-            return _sentence(str(error), 404)
+            raise HTTPException(404)
+        project = self.desk.known.find(id_, self.desk.roots) if id_ else None
         visit = Visit(
             self.desk, project, dict(request.scope.get("form", {})), dict(request.query_params)
         )
         try:
             return self._answer_visit(page, name, visit, acts=request.method == "POST")
         except ElsewhereError as elsewhere:
-            return RedirectResponse(elsewhere.go.to, 303)
+            return RedirectResponse(str(elsewhere), 303)
         except Exception:
             return self._failed()
 
@@ -110,7 +111,7 @@ class DeskApp:
         try:
             went = page.act(visit) if acts else None
             if went is not None:
-                return RedirectResponse(went.to, 303)
+                return RedirectResponse(went, 303)
         except UnderstudyError as error:
             said = shown(str(error))
         try:
@@ -125,8 +126,8 @@ class DeskApp:
         project = visit.project
         return {
             "page": name,
-            "title": page.title,
-            "steps": [(step, one.title) for step, one in STEPS.items()],
+            "title": _(page.title),
+            "steps": [(step, _(one.title)) for step, one in STEPS.items()],
             "project": project,
             "here": f"/p/{project.id}" if project else "",
             "csrf": self.door.csrf,
@@ -139,43 +140,39 @@ class DeskApp:
 
     def _failed(self) -> Response:
         """Say that something went wrong, and nothing of what."""
-        where = ""
+        said = _("The desk has failed at this page; nothing was spent by it.")
         if self.desk.debug is not None:
             import traceback
 
             with self.desk.debug.open("a", encoding="utf-8") as file:
                 file.write("CONFIDENTIAL, it may hold what was read.\n")
                 traceback.print_exc(file=file)
-            where = " What went wrong stands in the file that --debug names."
-        return _sentence(f"The desk has failed at this page; nothing was spent by it.{where}", 500)
+            said += " " + _("What went wrong stands in the file that --debug names.")
+        return _sentence(said, 500)
 
     async def _static(self, request: Request) -> Response:
         kind = _STATIC.get(request.path_params["name"])
         if kind is None:
-            return _sentence("There is no such page.", 404)
+            raise HTTPException(404)
         place = files("understudy.desk") / "static" / request.path_params["name"]
         return Response(place.read_bytes(), media_type=kind)
 
     async def _end(self, _request: Request) -> Response:
         self.door.close()
         self.desk.secret_views.clear()
-        return _sentence("The session has ended. Press Enter where the desk runs for a new link.")
+        return _sentence(
+            _("The session has ended. Press Enter where the desk runs for a new link.")
+        )
 
     async def _framed(self, request: Request) -> Response:
         """A page of a release, or the internal one, to be shown in a frame that runs nothing."""
-        try:
-            project = self.desk.known.find(request.path_params["id"], self.desk.roots)
-            place = releasing.framed(Visit(self.desk, project, {}, {}), request.path_params["name"])
-        except UnderstudyError as error:
-            return _sentence(str(error), 404)
+        project = self.desk.known.find(request.path_params["id"], self.desk.roots)
+        place = releasing.framed(Visit(self.desk, project, {}, {}), request.path_params["name"])
         headers = {"content-security-policy": FRAMED_POLICY}
         return Response(place.read_bytes(), media_type="text/html", headers=headers)
 
     async def _events(self, request: Request) -> Response:
-        try:
-            project = self.desk.known.find(request.path_params["id"], self.desk.roots)
-        except UnderstudyError as error:
-            return _sentence(str(error), 404)
+        project = self.desk.known.find(request.path_params["id"], self.desk.roots)
         return StreamingResponse(self._tell(project, request), media_type="text/event-stream")
 
     async def _tell(self, project: Project, request: Request) -> AsyncIterator[str]:
@@ -196,8 +193,9 @@ class DeskApp:
                 quiet = 0.0
 
 
-async def _missing(_request: Request, _error: Exception) -> Response:
-    return _sentence("There is no such page.", 404)
+async def _missing(_request: Request, error: Exception) -> Response:
+    told = isinstance(error, UnderstudyError)
+    return _sentence(str(error) if told else _("There is no such page."), 404)
 
 
 def _sentence(text: str, status: int = 200) -> Response:
@@ -250,7 +248,7 @@ def serve(
         listening.bind(("127.0.0.1", port))
         listening.listen()  # so that a link that is followed at once waits, and is not refused
     except OSError:
-        raise DeskError(f"The port {port} is taken; choose another by --port.") from None
+        raise refusal("The port %(port)s is taken; choose another by --port.", port=port) from None
     door = DeskApp(desk, listening.getsockname()[1]).door
     settings = uvicorn.Config(
         door,

@@ -15,6 +15,8 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
+from understudy.desk.words import _
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -114,20 +116,19 @@ class Door:
     def _refuse_origin(self, scope: Scope, headers: dict[str, list[str]]) -> tuple[int, str] | None:
         """Where a request comes from, before anything else of it is looked at."""
         if headers.get("host") != [self.host]:
-            return 421, f"The desk answers at {self.origin} alone."
-        if headers.get("origin", [self.origin]) != [self.origin]:
-            return 403, "This request comes from another page."
-        if headers.get("sec-fetch-site", ["none"]) not in (["none"], ["same-origin"]):
-            return 403, "This request comes from another page."
+            return 421, _("The desk answers at %(address)s alone.", address=self.origin)
+        same = headers.get("sec-fetch-site", ["none"]) in (["none"], ["same-origin"])
+        if not same or headers.get("origin", [self.origin]) != [self.origin]:
+            return 403, _("This request comes from another page.")
         if scope["method"] not in ("GET", "HEAD", "POST"):
-            return 405, "The desk knows GET and POST alone."
+            return 405, _("The desk knows GET and POST alone.")
         return None
 
     def _refuse_session(
         self, scope: Scope, headers: dict[str, list[str]]
     ) -> tuple[int, str] | None:
         if not self.is_open:
-            return 403, (
+            return 403, _(
                 "Nobody is let in here without a new link: press Enter where the desk was started."
             )
         try:
@@ -135,7 +136,7 @@ class Door:
         except CookieError:
             cookie = None
         if cookie is None or not hmac.compare_digest(cookie.value.encode(), self._session.encode()):
-            return 403, (
+            return 403, _(
                 "Another browser is at the desk; press Enter where it was started for a new link."
             )
         if not scope["path"].endswith("/events"):  # which nobody's hand asks for
@@ -147,11 +148,8 @@ class Door:
         known, until = self._token, self._token_until
         good = hmac.compare_digest(given.get("token", "").encode(), known.encode())
         if scope["method"] != "GET" or not known or not good or self._clock() > until:
-            await answer(
-                send,
-                403,
-                "This link was used, or is too old: press Enter where the desk was started.",
-            )
+            said = _("This link was used, or is too old: press Enter where the desk was started.")
+            await answer(send, 403, said)
             return
         self._token = ""
         self._session, self.csrf = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
@@ -165,13 +163,13 @@ class Door:
         """The fields of a form, into `scope["form"]`; refused without the session's mark."""
         kind = headers.get("content-type", [""])[0].partition(";")[0].strip().lower()
         if kind != "application/x-www-form-urlencoded":
-            return b"", (415, "The desk takes plain forms alone; files stay where they are.")
+            return b"", (415, _("The desk takes plain forms alone; files stay where they are."))
         body = b""
         while True:
             message = await receive()
             body += message.get("body", b"")
             if len(body) > MOST_BYTES:
-                return b"", (413, "This form is longer than a mebibyte.")
+                return b"", (413, _("This form is longer than a mebibyte."))
             if not message.get("more_body"):
                 break
         try:
@@ -179,13 +177,13 @@ class Door:
                 body.decode("ascii"), keep_blank_values=True, max_num_fields=MOST_FIELDS
             )
         except ValueError:
-            return b"", (400, "This form cannot be read.")
+            return b"", (400, _("This form cannot be read."))
         form: dict[str, list[str]] = {}
         for name, value in fields:
             form.setdefault(name, []).append(value)
         mark = headers.get("x-csrf", form.get("csrf", [""]))[0]
         if not hmac.compare_digest(mark.encode(), self.csrf.encode()):
-            return b"", (403, "This form is of an earlier session; load the page again.")
+            return b"", (403, _("This form is of an earlier session; load the page again."))
         scope["form"] = form
         return body, None
 
@@ -229,13 +227,9 @@ def _with_headers(send: Send) -> Send:
 
 def _again(body: bytes, receive: Receive) -> Receive:
     """A body that was read, for whoever reads it next."""
-    sent = False
+    first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receiving() -> Message:
-        nonlocal sent
-        if sent:
-            return await receive()
-        sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return first.pop() if first else await receive()
 
     return receiving

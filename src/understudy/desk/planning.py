@@ -9,8 +9,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.desk import runs
-from understudy.desk.visit import Go, Page, Visit
-from understudy.errors import DeskError, MethodError, UnderstudyError
+from understudy.desk.visit import Page, Visit
+from understudy.desk.words import N_, _, refusal
+from understudy.errors import MethodError, UnderstudyError
 from understudy.inference.declared import declared_analyses, public_delta
 from understudy.inference.picked import KINDS, formula_of, sentence_of
 from understudy.schema import NUMERIC, Schema
@@ -25,11 +26,20 @@ if TYPE_CHECKING:
 FIELDS: Final = ("epsilon", "delta", "sets", "assume_rows", *PARTS)
 """Of a plan; a part that is empty is the usual one."""
 _PARTS_IN_WORDS: Final = {
-    "rows": ("The number of rows", "Of the whole budget; the others share the rest."),
-    "answers": ("Answers", "Moments of the questions’ columns, or of all columns without any."),
-    "lines": ("Lines of numbers", "Fine histograms, for quantiles and what lies beyond bounds."),
-    "layer": ("All columns", "Moments of all columns, beside those of the questions."),
-    "places": ("Places", "The tables of places that the schema declares."),
+    "rows": (N_("The number of rows"), N_("Of the whole budget; the others share the rest.")),
+    "answers": (
+        N_("Answers"),
+        N_("Moments of the questions’ columns, or of all columns without any."),
+    ),
+    "lines": (
+        N_("Lines of numbers"),
+        N_("Fine histograms, for quantiles and what lies beyond bounds."),
+    ),
+    "layer": (
+        N_("All columns"),
+        N_("Moments of all columns, beside those of the questions."),
+    ),
+    "places": (N_("Places"), N_("The tables of places that the schema declares.")),
 }
 _SHOWN: Final = 8
 """Estimates of one analysis that are shown; the others are folded."""
@@ -60,13 +70,11 @@ def _show_questions(visit: Visit) -> dict[str, Any]:
         "asked": [(k, sentence_of(one), one) for k, one in enumerate(asked)],
         "columns": [(name, isinstance(one, NUMERIC)) for name, one in asked_about(schema).items()],
         "kinds": KINDS,
-        "form": {name: visit.text(name) for name in ("kind", "first", "formula", "where", "who")},
-        "others": visit.texts("others"),
         "command": runs.as_typed(["plan", *words_of(visit.own, {"epsilon": "1"})]),
     }
 
 
-def _act_questions(visit: Visit) -> Go:
+def _act_questions(visit: Visit) -> str:
     asked, do = visit.own.analyses, visit.text("do")
     if do == "on":
         visit.own.update(step="plan")
@@ -74,7 +82,7 @@ def _act_questions(visit: Visit) -> Go:
     if do.startswith("remove:"):
         number = do.removeprefix("remove:")
         if not number.isdecimal() or int(number) >= len(asked):
-            raise DeskError("This question is not there any more.")
+            raise refusal("This question is not there any more.")
         asked.pop(int(number))
     else:
         schema, kind, formula = visit.schema(), visit.text("kind"), visit.text("formula")
@@ -84,7 +92,7 @@ def _act_questions(visit: Visit) -> Go:
         entry |= {name: text for name, text in told.items() if text}
         declared_analyses([entry], schema)
         if entry in asked:
-            raise DeskError("This question is there already.")
+            raise refusal("This question is there already.")
         asked.append(entry)
     if asked:
         visit.own.write("questions.toml", {"analyses": asked})
@@ -113,9 +121,10 @@ def _options(project: Project, values: dict[str, str]) -> SynthesisOptions:
     """What is to be made of a budget."""
     from understudy.workflow.options import SynthesisOptions
 
-    for name, words in (("sets", "The number of sets"), ("assume_rows", "The number of records")):
+    named = {"sets": _("The number of sets"), "assume_rows": _("The number of records")}
+    for name, what in named.items():
         if values[name] and not (values[name].isdecimal() and len(values[name]) < 10):
-            raise MethodError(f"{words} is a whole number such as 5.")
+            raise MethodError(_("%(what)s is a whole number such as 5.", what=what))
     return SynthesisOptions(
         sets=int(values["sets"] or 1),
         budget={part: values[part] for part in PARTS if values.get(part)},
@@ -164,7 +173,7 @@ def _show_plan(visit: Visit) -> dict[str, Any]:
         "refused": refused,
         "assumed": values["assume_rows"] or schema.n_rows or "1,000",
         "private": schema.rows == "private",
-        "unit": schema.unit.description or "one record",
+        "unit": schema.unit.description or _("one record"),
         "account": own,
         "command": runs.as_typed(["plan", *words_of(visit.own, values)]),
     }
@@ -182,10 +191,10 @@ def _slider(name: str, typed: str, shares: Mapping[str, Fraction]) -> tuple[int,
     return len(stops) - 1, min(place, len(stops) - 1), usual
 
 
-def _act_plan(visit: Visit) -> Go | None:
+def _act_plan(visit: Visit) -> str | None:
     schema, do = visit.schema(), visit.text("do")
     if do.startswith("slide:") and (name := do.removeprefix("slide:")) in _STOPS:
-        stops, place = _STOPS[name], visit.number(f"slide_{name}", "The place of a slider") or 0
+        stops, place = _STOPS[name], visit.number(f"slide_{name}", _("The place of a slider")) or 0
         visit.form[name] = [stops[min(place, len(stops) - 1)]]
         return None
     if do == "preview":
@@ -208,7 +217,7 @@ def _width(text: str) -> float:
     try:
         return float(text.replace(",", ""))
     except ValueError:
-        raise MethodError("A half-width is a number such as 500 or 0.02.") from None
+        raise MethodError(_("A half-width is a number such as 500 or 0.02.")) from None
 
 
 def _planner(visit: Visit, schema: Schema, values: dict[str, str]) -> Planner:
@@ -285,5 +294,5 @@ def warm() -> None:
     import understudy.workflow.planner  # noqa: F401
 
 
-QUESTIONS = Page("Questions", "questions", _show_questions, _act_questions)
-PLAN = Page("Plan", "plan", _show_plan, _act_plan)
+QUESTIONS = Page(N_("Questions"), "questions", _show_questions, _act_questions)
+PLAN = Page(N_("Plan"), "plan", _show_plan, _act_plan)

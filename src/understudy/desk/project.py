@@ -27,7 +27,9 @@ from typing import Any, Final
 import tomli_w
 
 from understudy import _storage
-from understudy.errors import DeskError, line
+from understudy._storage import reason
+from understudy.desk.words import _, refusal
+from understudy.errors import line
 
 FILES: Final = ("project.toml", "schema.toml", "questions.toml", "plan.toml")
 _MOST_LISTED: Final = 300
@@ -55,10 +57,12 @@ class Roots:
         for folder in folders:
             place = Path(folder).expanduser().absolute()
             if not place.is_dir():
-                raise DeskError(f"The root {str(folder)!r} is no folder; name one that exists.")
+                raise refusal(
+                    "The root %(root)r is no folder; name one that exists.", root=str(folder)
+                )
             found.append(place.resolve())
         if not found:
-            raise DeskError("The desk needs a folder below which it may look.")
+            raise refusal("The desk needs a folder below which it may look.")
         return cls(tuple(dict.fromkeys(found)))
 
     def inside(self, text: str | Path) -> Path:
@@ -73,9 +77,9 @@ class Roots:
         try:
             place = (self.folders[0] / Path(text).expanduser()).resolve()
         except (OSError, ValueError, RuntimeError):
-            raise DeskError("This is no place on this machine; choose another.") from None
+            raise refusal("This is no place on this machine; choose another.") from None
         if not any(place.is_relative_to(root) for root in self.folders):
-            raise DeskError(
+            raise refusal(
                 "This place lies outside the folders that the desk may look into; choose one "
                 "inside, or start the desk with --root of it."
             )
@@ -102,7 +106,7 @@ class Roots:
                 if one.is_dir() or one.is_file()
             ]
         except OSError:
-            raise DeskError("This folder cannot be looked into; choose another.") from None
+            raise refusal("This folder cannot be looked into; choose another.") from None
         return sorted(shown, key=lambda one: (one[2] is not None, one[0].lower()))[:_MOST_LISTED]
 
 
@@ -126,10 +130,10 @@ class Project:
         try:
             folder.mkdir(mode=0o700, parents=False, exist_ok=True)
             if any(folder.iterdir()):
-                raise DeskError("This folder is not empty; choose a new one for the project.")
+                raise refusal("This folder is not empty; choose a new one for the project.")
             folder.chmod(0o700)
         except OSError as error:
-            raise DeskError(f"The folder cannot be made: {_storage.reason(error)}.") from None
+            raise refusal("The folder cannot be made: %(why)s.", why=reason(error)) from None
         made = cls(folder)
         made.write("project.toml", {"format": 1})
         made.note("made")
@@ -146,13 +150,11 @@ class Project:
         try:
             status = folder.lstat()
             if os.name != "nt" and (status.st_mode & 0o077 or status.st_uid != os.getuid()):
-                raise DeskError(
-                    "Others may look into this project's folder; make it yours alone by chmod 700."
-                )
+                raise refusal("Others may look into this folder; make it yours alone by chmod 700.")
         except OSError:
-            raise DeskError("There is no such project; it was moved or removed.") from None
+            raise refusal("There is no such project; it was moved or removed.") from None
         if not found.place("project.toml").is_file():
-            raise DeskError("This folder is no project; open one, or make a new one.")
+            raise refusal("This folder is no project; open one, or make a new one.")
         return found
 
     @property
@@ -171,7 +173,9 @@ class Project:
         """
         found = self.folder / name
         if found.is_symlink():
-            raise DeskError(f"{name} of this project is a link; put the file itself there.")
+            raise refusal(
+                "%(file)s of this project is a link; put the file itself there.", file=name
+            )
         return found
 
     def has(self, name: str) -> bool:
@@ -190,7 +194,17 @@ class Project:
         try:
             return tomllib.loads(place.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
-            raise DeskError(f"{name} of this project cannot be read; mend it by hand.") from None
+            raise refusal(
+                "%(file)s of this project cannot be read; mend it by hand.", file=name
+            ) from None
+
+    def read_json(self, name: str) -> Any:
+        """Read one of the JSON files; None if it is not there, or not whole."""
+        place = self.place(name)
+        try:
+            return json.loads(place.read_text(encoding="utf-8")) if place.exists() else None
+        except ValueError:
+            return None
 
     @property
     def analyses(self) -> list[dict[str, str]]:
@@ -229,7 +243,7 @@ class Project:
             finally:
                 os.close(file)
         except OSError as error:
-            raise DeskError(f"The log cannot be written: {_storage.reason(error)}.") from None
+            raise refusal("The log cannot be written: %(why)s.", why=reason(error)) from None
 
     def log(self) -> list[dict[str, Any]]:
         """What was done, oldest first; a line that cannot be read is passed over."""
@@ -256,7 +270,7 @@ class Project:
 
     def keep_for_undo(self, before: str, after: str) -> None:
         """Keep what stood in the schema before a decision."""
-        kept = self._undone()
+        kept = self.read_json("undo.json") or []
         kept.append({"before": before, "after": stamp(after)})
         self.write_text("undo.json", json.dumps(kept[-_MOST_UNDONE:]))
 
@@ -266,21 +280,14 @@ class Project:
         Raises:
             DeskError: there is none, or the file was changed since.
         """
-        kept, place = self._undone(), self.place("schema.toml")
+        kept, place = self.read_json("undo.json"), self.place("schema.toml")
         if not kept:
-            raise DeskError("There is no decision to take back.")
+            raise refusal("There is no decision to take back.")
         last = kept.pop()
         if stamp(place.read_text(encoding="utf-8")) != last["after"]:
-            raise DeskError("The schema was changed elsewhere since; it is left as it is.")
+            raise refusal("The schema was changed elsewhere since; it is left as it is.")
         self.write_text("schema.toml", last["before"])
         self.write_text("undo.json", json.dumps(kept))
-
-    def _undone(self) -> list[dict[str, str]]:
-        place = self.place("undo.json")
-        try:
-            return list(json.loads(place.read_text(encoding="utf-8"))) if place.exists() else []
-        except ValueError:
-            return []
 
 
 def _write_own(place: Path, text: str, name: str) -> None:
@@ -291,7 +298,9 @@ def _write_own(place: Path, text: str, name: str) -> None:
             os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         _storage.replace(place, text.encode("utf-8"))
     except OSError as error:
-        raise DeskError(f"{name} cannot be written: {_storage.reason(error)}.") from None
+        raise refusal(
+            "%(file)s cannot be written: %(why)s.", file=name, why=reason(error)
+        ) from None
 
 
 def stamp(text: str) -> str:
@@ -330,7 +339,9 @@ class Known:
         """
         kept = [folder, *(one for one in self.folders() if one != folder)][:50]
         text = json.dumps([str(one) for one in kept])
-        _write_own(self.place, text, f"The list of projects, {line(str(self.place))},")
+        _write_own(
+            self.place, text, _("The list of projects, %(place)s,", place=line(str(self.place)))
+        )
 
     def find(self, id: str, roots: Roots) -> Project:
         """Return a project by what stands for it in addresses.
@@ -341,6 +352,6 @@ class Known:
         for folder in self.folders():
             if Project(folder).id == id:
                 if roots.inside(folder) != folder:
-                    raise DeskError("This project's folder leads elsewhere; open it again.")
+                    raise refusal("This project's folder leads elsewhere; open it again.")
                 return Project.open(folder)
-        raise DeskError("This project is not known here; open it on the first page.")
+        raise refusal("This project is not known here; open it on the first page.")

@@ -7,19 +7,20 @@ from typing import Any
 
 from understudy.desk import runs
 from understudy.desk.project import Project
-from understudy.desk.visit import Go, Page, Visit
+from understudy.desk.visit import Page, Visit
+from understudy.desk.words import N_, _, refusal
 from understudy.errors import DeskError, SchemaError
 from understudy.schema import Schema, toml
 from understudy.steward.review import Review
 
 _FORM = {
-    "separator": ("Mark between cells", "Such as ; or the word tab."),
-    "decimal": ("Decimal mark", "A point or a comma."),
-    "thousands": ("Mark of thousands", "Such as . or the word space."),
-    "quote": ("Mark around texts", 'Usually "; the word none where there is none.'),
-    "encoding": ("Encoding", "Such as utf-8 or windows-1252."),
-    "sheet": ("Sheet", "Of a workbook; else the first."),
-    "source": ("Where this is written", "A manual and its page."),
+    "separator": (N_("Mark between cells"), N_("Such as ; or the word tab.")),
+    "decimal": (N_("Decimal mark"), N_("A point or a comma.")),
+    "thousands": (N_("Mark of thousands"), N_("Such as . or the word space.")),
+    "quote": (N_("Mark around texts"), N_('Usually "; the word none where there is none.')),
+    "encoding": (N_("Encoding"), N_("Such as utf-8 or windows-1252.")),
+    "sheet": (N_("Sheet"), N_("Of a workbook; else the first.")),
+    "source": (N_("Where this is written"), N_("A manual and its page.")),
 }
 """How a file is written: entries of `[file]`, in words."""
 _FIELDS = (
@@ -40,18 +41,17 @@ def _show_projects(visit: Visit) -> dict[str, Any]:
     return {
         "found": found,
         "root": str(visit.desk.roots.folders[0]),
-        "folder": visit.text("folder"),
         "command": "understudy desk",
     }
 
 
-def _act_projects(visit: Visit) -> Go:
-    folder = visit.desk.roots.inside(_required(visit, "folder", "the project's folder"))
+def _act_projects(visit: Visit) -> str:
+    folder = visit.desk.roots.inside(_required(visit, "folder", _("Say the project's folder.")))
     new = visit.text("do") == "new"
     project = Project.create(folder) if new else Project.open(folder)
     visit.desk.known.add(folder)
     step = project.read("project.toml").get("step", "file")
-    return Go(f"/p/{project.id}/{step}")
+    return f"/p/{project.id}/{step}"
 
 
 def _show_file(visit: Visit) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def _show_file(visit: Visit) -> dict[str, Any]:
     }
 
 
-def _act_file(visit: Visit) -> Go | None:
+def _act_file(visit: Visit) -> str | None:
     do, _, place = visit.text("do").partition(":")
     if do == "pick":  # for the field that is being filled
         visit.form.update({visit.text("picking"): [place], "picking": [""]})
@@ -125,15 +125,15 @@ def _save(visit: Visit) -> None:
     if not (visit.own.has("schema.toml") or visit.text("ready")):
         _require_told(visit)
     if bool(visit.text("ledger")) != bool(visit.text("population")):
-        raise DeskError("A ledger and its population belong together; give both, or none.")
+        raise refusal("A ledger and its population belong together; give both, or none.")
     known = visit.own.read("project.toml")
     kept = {name: visit.text(name, str(known.get(name, ""))) for name in _FIELDS}
-    _required(visit, "data", "the confidential table")
+    _required(visit, "data", _("Say the confidential table."))
     for name in ("data", "members", "codebook", "ready"):
         if kept[name]:
             place = visit.desk.roots.inside(kept[name])
             if not place.exists():
-                raise DeskError("There is no such file; choose one from the list.")
+                raise refusal("There is no such file; choose one from the list.")
             kept[name] = str(place)
     if kept["ledger"] and "://" not in kept["ledger"]:
         kept["ledger"] = str(visit.desk.roots.inside(kept["ledger"]))
@@ -142,23 +142,21 @@ def _save(visit: Visit) -> None:
 
 def _require_told(visit: Visit) -> None:
     """Refuse a draft of a table of which too little is said."""
-    _required(visit, "title", "a title")
-    _required(visit, "unit", "whose row it is, such as one respondent")
-    rows, count = visit.text("rows"), visit.number("count", "The number of rows")
+    _required(visit, "title", _("Say a title."))
+    _required(visit, "unit", _("Say whose row it is, such as one respondent."))
+    rows, count = visit.text("rows"), visit.number("count", _("The number of rows"))
     if rows not in ("private", "public"):
-        raise DeskError("Rows are private or public; choose one of the two.")
+        raise refusal("Rows are private or public; choose one of the two.")
     if rows == "public" and count is None:
-        raise DeskError("A public number of rows has to be said; else choose private.")
+        raise refusal("A public number of rows has to be said; else choose private.")
 
 
 def _draft_words(kept: dict[str, Any]) -> list[str]:
-    codebook = ["--codebook", kept["codebook"]] if kept.get("codebook") else []
-    title = ["--title", kept["title"]] if kept.get("title") else []
-    key = ["--key", kept["key"]] if kept.get("key") else []
-    members = ["--members", kept["members"]] if kept.get("members") else []
+    told = ("members", "key", "codebook", "title")
+    more = [w for name in told if kept.get(name) for w in (f"--{name}", kept[name])]
     form = [w for name in _FORM if kept.get(name) for w in ("--file", f"{name}={kept[name]}")]
     out = ["--out", "draft.toml", "--quiet"]
-    return ["schema", "draft", kept["data"], *members, *key, *codebook, *title, *form, *out]
+    return ["schema", "draft", kept["data"], *more, *form, *out]
 
 
 def settle_draft(project: Project) -> None:
@@ -190,9 +188,9 @@ def _unsaid(visit: Visit) -> tuple[str, ...]:
         return ()
 
 
-def _required(visit: Visit, name: str, words: str) -> str:
+def _required(visit: Visit, name: str, refusal: str) -> str:
     if not (text := visit.text(name)):
-        raise DeskError(f"Say {words}.")
+        raise DeskError(refusal)
     return text
 
 
@@ -204,7 +202,7 @@ def words_of_data(visit: Visit) -> list[str]:
     """
     kept = visit.own.read("project.toml")
     if not kept.get("data"):
-        raise DeskError("No table is named; choose it on the page of the file.")
+        raise refusal("No table is named; choose it on the page of the file.")
     members = ["--members", str(_unmoved(visit, kept["members"]))] if kept.get("members") else []
     return [str(_unmoved(visit, kept["data"])), *members]
 
@@ -213,9 +211,9 @@ def _unmoved(visit: Visit, text: str) -> Path:
     """A table that lies where it lay when it was chosen."""
     place = visit.desk.roots.inside(text)
     if str(place) != text or not place.exists():
-        raise DeskError("The table is not where it was, or a link by now; choose it again.")
+        raise refusal("The table is not where it was, or a link by now; choose it again.")
     return place
 
 
-PROJECTS = Page("Projects", "projects", _show_projects, _act_projects)
-FILE = Page("File", "file", _show_file, _act_file)
+PROJECTS = Page(N_("Projects"), "projects", _show_projects, _act_projects)
+FILE = Page(N_("File"), "file", _show_file, _act_file)

@@ -12,39 +12,39 @@ from typing import Any, Final
 from understudy.desk import runs
 from understudy.desk.planning import FIELDS, account, plan_of, words_of
 from understudy.desk.projects import words_of_data
-from understudy.desk.visit import Go, Page, Visit
-from understudy.errors import DeskError
+from understudy.desk.visit import Page, Visit
+from understudy.desk.words import N_, refusal
 from understudy.release.folder import checksums
 from understudy.report.text import with_deviations
 
 OUT, INTERNAL, ARCHIVE = "release", "internal.html", "release.zip"
 _PAGES: Final = {
-    "report.html": "Public page",
-    "results.html": "Answers",
-    "codebook.html": "Codebook",
+    "report.html": N_("Public page"),
+    "results.html": N_("Answers"),
+    "codebook.html": N_("Codebook"),
 }
 _FILES: Final = {
-    "codebook.xml": "codebook in DDI",
-    "croissant.json": "metadata in Croissant",
-    "datapackage.json": "metadata of Frictionless",
-    "report.html": "public page",
+    "codebook.xml": N_("codebook in DDI"),
+    "croissant.json": N_("metadata in Croissant"),
+    "datapackage.json": N_("metadata of Frictionless"),
+    "report.html": N_("public page"),
 }
 """What some files of a release are."""
 DOCUMENTS_FOLDER: Final = "documents"
 DOCUMENTS: Final = {
-    "citation": ("citation.txt", "How it is cited"),
-    "nist": ("nist.md", "Sheet by NIST SP 800-226"),
-    "thresholds": ("thresholds.txt", "Noise in the words of disclosure control"),
-    "registry": ("registry.yaml", "Entry of the OpenDP registry"),
+    "citation": ("citation.txt", N_("How it is cited")),
+    "nist": ("nist.md", N_("Sheet by NIST SP 800-226")),
+    "thresholds": ("thresholds.txt", N_("Noise in the words of disclosure control")),
+    "registry": ("registry.yaml", N_("Entry of the OpenDP registry")),
 }
 """What `understudy document` writes, into which file, in words."""
 _PUBLICATION: Final = {
-    "curator": "Who publishes",
-    "use": "What it is for",
-    "region": "Which region the data describe",
-    "published": "Day of publication, as 2026-11-28",
-    "sector": "Sector, such as Government; may stay empty",
-    "why": "Why the budget is what it is; may stay empty",
+    "curator": N_("Who publishes"),
+    "use": N_("What it is for"),
+    "region": N_("Which region the data describe"),
+    "published": N_("Day of publication, as 2026-11-28"),
+    "sector": N_("Sector, such as Government; may stay empty"),
+    "why": N_("Why the budget is what it is; may stay empty"),
 }
 """What no release knows, and its entry in the registry needs."""
 
@@ -92,7 +92,6 @@ def _show_approve(visit: Visit) -> dict[str, Any]:
         "account": account(visit, found.budget),
         "digest": visit.own.digest(),
         "approved": _approved(visit),
-        "by": visit.text("by"),
         "command": runs.as_typed(["plan", *words_of(visit.own, values)]),
     }
 
@@ -103,19 +102,21 @@ def _approved(visit: Visit) -> str:
     return approved.get("by", "") if approved.get("digest") == visit.own.digest() else ""
 
 
-def _act_approve(visit: Visit) -> Go:
+def _act_approve(visit: Visit) -> str:
     if visit.text("do") == "withdraw":
         _give_back(visit)
         visit.own.note("approval withdrawn")
         return visit.to("approve")
     if not (by := visit.text("by")):
-        raise DeskError("Type the name of whoever approves.")
+        raise refusal("Type the name of whoever approves.")
     if visit.text("digest") != visit.own.digest():
-        raise DeskError(
+        raise refusal(
             "Schema, questions or plan were changed since this page was shown; read it again."
         )
     if lacks := visit.schema().unsaid:
-        raise DeskError(f"The schema says no {lacks[0]}; say it on the page of the file.")
+        raise refusal(
+            "The schema says no %(entry)s; say it on the page of the file.", entry=lacks[0]
+        )
     approved = {"by": by, "digest": visit.own.digest()}
     if visit.own.read("project.toml").get("ledger"):
         if _kept(visit) != approved:
@@ -161,15 +162,15 @@ def _show_release(visit: Visit) -> dict[str, Any]:
     }
 
 
-def _act_release(visit: Visit) -> Go:
+def _act_release(visit: Visit) -> str:
     do = visit.text("do")
     if do in ("stop", "early"):
         runs.stop(visit.own, early=do == "early")
         return visit.to("release")
     if not _approved(visit):
-        raise DeskError("What stands there now is not approved yet; approve it first.")
+        raise refusal("What stands there now is not approved yet; approve it first.")
     if visit.own.has(OUT):
-        raise DeskError("There is a release already; nothing is spent again.")
+        raise refusal("There is a release already; nothing is spent again.")
     paid = visit.own.has(f"{OUT}.checkpoint")
     runs.start(visit.own, "release", [*_words(visit, resume=paid), "--quiet"])
     visit.own.update(step="release")
@@ -186,12 +187,11 @@ def _show_look(visit: Visit) -> dict[str, Any]:
         "shown": asked if asked in dict(pages) else "report.html",
         "internal": visit.own.has(INTERNAL),
         "verdict": kept.get("verdict", {}),
-        "reason": visit.text("reason"),
         "command": runs.as_typed(["show", OUT]),
     }
 
 
-def _act_look(visit: Visit) -> Go:
+def _act_look(visit: Visit) -> str:
     do = visit.text("do")
     if do == "confidential":
         visit.toggle_secret_view("look")
@@ -202,7 +202,7 @@ def _act_look(visit: Visit) -> Go:
         runs.start(visit.own, "evaluate", words)
     elif do in ("accepted", "rejected"):
         if not (reason := visit.text("reason")):
-            raise DeskError("Say why, in a sentence: it goes into the log.")
+            raise refusal("Say why, in a sentence: it goes into the log.")
         visit.own.update(verdict={"is": do, "reason": reason}, step="publish")
         visit.own.note(f"release {do}", reason=reason)
         return visit.to("publish" if do == "accepted" else "look")
@@ -221,9 +221,9 @@ def framed(visit: Visit, name: str) -> Path:
     """
     place = visit.own.place(OUT) / name if name in _PAGES else visit.own.place(INTERNAL)
     if name not in (*_PAGES, INTERNAL) or place.is_symlink() or not place.is_file():
-        raise DeskError("There is no such page.")
+        raise refusal("There is no such page.")
     if name == INTERNAL and not visit.secret_view:
-        raise DeskError("The internal page is shown in the confidential view alone.")
+        raise refusal("The internal page is shown in the confidential view alone.")
     return place
 
 
@@ -241,9 +241,6 @@ def _show_publish(visit: Visit) -> dict[str, Any]:
         "verdict": kept.get("verdict", {}),
         "signed": (folder / "manifest.sig").exists(),
         "archive": visit.own.has(ARCHIVE),
-        "key": visit.text("key"),
-        "checked": visit.form.get("checked", [""])[0],
-        "good": bool(visit.form.get("good")),
         "folder": str(folder),
         "command": "understudy-verify release",
     }
@@ -255,14 +252,10 @@ def _listed(folder: Path) -> list[tuple[str, int, str]]:
     return [(name, (folder / name).stat().st_size, sums[name]) for name in sorted(sums)]
 
 
-def _act_publish(visit: Visit) -> Go | None:
+def _act_publish(visit: Visit) -> str | None:
     if visit.own.read("project.toml").get("verdict", {}).get("is") != "accepted":
-        raise DeskError("The release is not accepted yet; look at it first.")
+        raise refusal("The release is not accepted yet; look at it first.")
     do, folder = visit.text("do"), visit.own.folder
-    if do == "verify":
-        good, said = runs.verify(OUT, folder)
-        visit.form["checked"], visit.form["good"] = [said], ["yes"] if good else []
-        return None
     if do == "sign":
         key = visit.desk.roots.inside(visit.text("key"))
         visit.form["checked"] = [runs.output(["sign", OUT, str(key)], folder)]
@@ -274,15 +267,18 @@ def _act_publish(visit: Visit) -> Go | None:
         _write_document(visit, do)
         return visit.to("publish")
     good, said = runs.verify(OUT, folder)
+    if do == "verify":
+        visit.form["checked"], visit.form["good"] = [said], ["yes"] if good else []
+        return None
     if not good:
-        raise DeskError(f"The release does not fit itself, so no archive is made. {said}")
+        raise refusal("The release does not fit itself, so no archive is made. %(said)s", said=said)
     _archive(visit)
     return visit.to("publish")
 
 
 def _write_document(visit: Visit, kind: str) -> None:
     """Have a document about the release written beside it, in the place of an older one."""
-    name, _ = DOCUMENTS[kind]
+    name = DOCUMENTS[kind][0]
     words = ["document", OUT, kind, "--out", f"{DOCUMENTS_FOLDER}/.{name}"]
     told = {one: visit.text(one) for one in _PUBLICATION if kind == "registry"}
     words += [word for one, text in told.items() if text for word in (f"--{one}", text)]
@@ -308,7 +304,7 @@ def _archive(visit: Visit) -> None:
     visit.own.note("archive made")
 
 
-APPROVE = Page("Approve", "approve", _show_approve, _act_approve)
-RELEASE = Page("Release", "release", _show_release, _act_release)
-LOOK = Page("Look", "look", _show_look, _act_look)
-PUBLISH = Page("Publish", "publish", _show_publish, _act_publish)
+APPROVE = Page(N_("Approve"), "approve", _show_approve, _act_approve)
+RELEASE = Page(N_("Release"), "release", _show_release, _act_release)
+LOOK = Page(N_("Look"), "look", _show_look, _act_look)
+PUBLISH = Page(N_("Publish"), "publish", _show_publish, _act_publish)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from understudy.desk import runs
 from understudy.desk.project import stamp
 from understudy.desk.projects import settle_draft, words_of_data
-from understudy.desk.visit import Go, Page, Visit
-from understudy.errors import DeskError, SchemaError, line
+from understudy.desk.visit import Page, Visit
+from understudy.desk.words import N_, _, refusal
+from understudy.errors import SchemaError, line
 from understudy.schema.base import Reviewed
 from understudy.schema.toml import entry_text, file_text
 from understudy.steward.conventions import forms_for
@@ -30,12 +30,12 @@ from understudy.steward.review import (
 _LINES, _LETTERS = 6, 400
 """Of one entry that are shown."""
 _WORDS: Final = {
-    "done": "decided",
-    "kept": "conditional",
-    "drafted": "from the rows",
-    "proposed": "from a convention",
-    "sourced": "sourced",
-    "open": "no source",
+    "done": N_("decided"),
+    "kept": N_("conditional"),
+    "drafted": N_("from the rows"),
+    "proposed": N_("from a convention"),
+    "sourced": N_("sourced"),
+    "open": N_("no source"),
 }
 """How a part stands, in the list."""
 
@@ -58,17 +58,12 @@ def _show(visit: Visit) -> dict[str, Any]:
         "left": len(left),
         "ready": len(_ready(review)),
         "stamp": stamp(str(review.text)),
-        "source": visit.text("source"),
-        "many_source": visit.text("many_source"),
-        "entry": visit.text("entry"),
-        "ticked": visit.texts("tick"),
-        "ask_bounds": bool(visit.text("ask_bounds")),
         "findings": _findings(visit) if visit.secret_view else None,
         "command": "understudy schema review schema.toml",
     }
 
 
-def _act(visit: Visit) -> Go | None:
+def _act(visit: Visit) -> str | None:
     do = visit.text("do")
     if do == "enter":  # in a field: what is filled in says what is meant, and never that all is
         filled = {"entry": "edit", "many_source": "confirm many"}
@@ -87,9 +82,9 @@ def _act(visit: Visit) -> Go | None:
     review = Review.of(visit.own.place("schema.toml"))
     before = str(review.text)
     if visit.text("stamp") != stamp(before):
-        raise DeskError(
-            "The schema was changed meanwhile, in another tab or file; this is how it stands now. "
-            "Decide again."
+        raise refusal(
+            "The schema was changed meanwhile, in another tab or file; this is how it stands "
+            "now. Decide again."
         )
     decided = _decide(visit, review, do)
     if decided is None:
@@ -112,14 +107,14 @@ def _decide(visit: Visit, review: Review, do: str) -> Review | None:
     if do == "confirm many":
         return _confirm_many(visit, review, paths)
     if do not in _DECISIONS:
-        raise DeskError("This form asks for nothing that the page knows.")
+        raise refusal("This form asks for nothing that the page knows.")
     return _DECISIONS[do](visit, review, paths[_index(visit.text("at"), paths)])
 
 
 def _accept(visit: Visit, review: Review, path: Path_) -> Review:
     part, source = review.part(path), visit.text("source")
     if not source and not part.source.strip() and not left_as_drafted(part):
-        raise SchemaError("Say where the entries come from: a codebook and page, a law.")
+        raise SchemaError(_("Say where the entries come from: a codebook and page, a law."))
     return review.accept(path, source=source)
 
 
@@ -131,14 +126,14 @@ def _edit(visit: Visit, review: Review, path: Path_) -> Review:
 def _keep(visit: Visit, review: Review, path: Path_) -> Review:
     if visit.text("sure") != "yes":
         raise SchemaError(
-            "Tick that releases may have a conditional guarantee, or confirm with a source."
+            _("Tick that releases may have a conditional guarantee, or confirm with a source.")
         )
     return review.keep(path)
 
 
 def _exclude(_visit: Visit, review: Review, path: Path_) -> Review:
     if path == ("file",):
-        raise SchemaError("How the file is written cannot be taken out; confirm it.")
+        raise SchemaError(_("How the file is written cannot be taken out; confirm it."))
     return review.exclude(path)
 
 
@@ -215,29 +210,24 @@ def _entries(part: Part, hidden: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """What is declared, entry by entry; what was read from the rows only where it may be seen."""
     for key, value in entries_of(part):
         if key in hidden:
-            yield key, "read from the rows: shown in the confidential view"
+            yield key, _("read from the rows: shown in the confidential view")
             continue
         if key == "missing":
-            yield key, ", ".join(str(code) or "an empty cell" for code in value)[:_LETTERS]
+            yield key, ", ".join(str(code) or _("an empty cell") for code in value)[:_LETTERS]
             continue
         text = entry_text(key, value).partition("=")[2].strip()
         lines = text.split("\n")
         told = "\n".join(lines[:_LINES])[:_LETTERS]
         more = len(lines) > _LINES or len(told) < len("\n".join(lines[:_LINES]))
         plain = value if isinstance(value, str) and not more else told
-        yield key, f"{told} …" if more else plain or "an empty text"
+        yield key, f"{told} …" if more else plain or _("an empty text")
 
 
 def _findings(visit: Visit) -> list[str] | None:
     """What a check of the rows has found; None before one."""
-    place = visit.own.place("check.json")
     run = runs.last(visit.own)
-    if not place.exists() or (run.what == "check" and run.active):
-        return None
-    try:
-        return [str(text) for text in json.loads(place.read_text(encoding="utf-8"))["findings"]]
-    except (ValueError, KeyError, TypeError):  # it ended before it had found anything
-        return None
+    told = None if run.what == "check" and run.active else visit.own.read_json("check.json")
+    return None if told is None else [str(text) for text in told["findings"]]
 
 
 def _place(visit: Visit, paths: list[Path_], left: set[Path_]) -> int:
@@ -248,23 +238,23 @@ def _place(visit: Visit, paths: list[Path_], left: set[Path_]) -> int:
     return next((k for k, path in enumerate(paths) if path in left), 0)
 
 
-def _at(visit: Visit, place: str) -> Go:
+def _at(visit: Visit, place: str) -> str:
     return visit.to(f"schema?at={place}" if place.isdecimal() else "schema")
 
 
 def _index(text: str, known: list[Any] | tuple[Any, ...]) -> int:
     if not text.isdecimal() or len(text) > 6 or int(text) >= len(known):
-        raise DeskError("What was chosen is not in the list any more; choose again.")
+        raise refusal("What was chosen is not in the list any more; choose again.")
     return int(text)
 
 
 def _name(review: Review, path: Path_) -> str:
     if path == ("file",):
-        return "How the text file is written"
+        return _("How the text file is written")
     if is_rule(path):
         return line(getattr(review.part(path), "text", "rule"))
     if not column_of(path):
-        return f"slots of {path[1]}"
+        return _("slots of %(table)s", table=path[1])
     return f"{column_of(path)} ({path[1]})" if path[0] == "tables" else path[1]
 
 
@@ -272,4 +262,4 @@ def _forms(path: Path_) -> tuple[Any, ...]:
     return forms_for(column_of(path)) if column_of(path) else ()
 
 
-SCHEMA = Page("Schema", "schema", _show, _act)
+SCHEMA = Page(N_("Schema"), "schema", _show, _act)

@@ -21,6 +21,7 @@ from typing import Any
 
 from understudy import _storage
 from understudy.desk.project import Project
+from understudy.desk.words import refusal
 from understudy.errors import DeskError, shown
 
 _LOCK, _SAID, _ABOUT = "run.lock", "run.txt", "run.json"
@@ -73,7 +74,7 @@ def start(project: Project, what: str, words: Sequence[str], into: str = "") -> 
     with _probing:
         lock = _locked(project)
     if lock is None:
-        raise DeskError("A run of this project is at work; wait for it, or stop it.")
+        raise refusal("A run of this project is at work; wait for it, or stop it.")
     try:
         about: dict[str, Any] = {"what": what, "command": as_typed(words)}
         project.write_text(_ABOUT, json.dumps(about))
@@ -97,7 +98,7 @@ def start(project: Project, what: str, words: Sequence[str], into: str = "") -> 
         project.write_text(_ABOUT, json.dumps({**about, "pid": child.pid}))
         _children.append(child)
     except OSError as error:
-        raise DeskError(f"The run does not start: {_storage.reason(error)}.") from None
+        raise refusal("The run does not start: %(why)s.", why=_storage.reason(error)) from None
     finally:
         os.close(lock)
 
@@ -113,8 +114,7 @@ def last(project: Project) -> Run:
     for child in [*_children]:
         if child.poll() is not None:
             _children.remove(child)
-    about = _about(project)
-    if not about:
+    if not (about := project.read_json(_ABOUT)):
         return Run()
     active = _is_active(project)
     place = project.place(_SAID)
@@ -139,12 +139,11 @@ def stop(project: Project, *, early: bool) -> None:
     Raises:
         DeskError: no run is at work.
     """
-    about = _about(project)
     if not _is_active(project):
-        raise DeskError("No run of this project is at work.")
-    pid = about.get("pid")
+        raise refusal("No run of this project is at work.")
+    pid = (project.read_json(_ABOUT) or {}).get("pid")
     if not isinstance(pid, int):
-        raise DeskError("The run begins just now; try again.")
+        raise refusal("The run begins just now; try again.")
     project.note("ended early" if early else "stopped")
     os.kill(pid, signal.SIGINT if early else signal.SIGTERM)  # it holds the lock: it is this one
 
@@ -189,14 +188,6 @@ def _short(words: Sequence[str], folder: Path) -> tuple[bool, str]:
     )
     said = done.stdout if done.returncode == 0 else done.stdout + done.stderr
     return done.returncode == 0, shown(said.decode("utf-8", "replace")).strip()
-
-
-def _about(project: Project) -> dict[str, Any]:
-    place = project.place(_ABOUT)
-    try:
-        return dict(json.loads(place.read_text(encoding="utf-8"))) if place.exists() else {}
-    except ValueError:
-        return {}
 
 
 def _since_start(log: list[dict[str, Any]]) -> list[dict[str, Any]]:

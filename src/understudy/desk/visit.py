@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.desk.project import Known, Project, Roots
-from understudy.errors import DeskError
+from understudy.desk.words import refusal
 from understudy.schema import Schema
 
 
@@ -36,27 +36,8 @@ class Desk:
     ledger: str = ""
 
 
-@dataclass(frozen=True)
-class Go:
-    """Where a page leads to next.
-
-    Attributes:
-        to: an address of the desk.
-    """
-
-    to: str
-
-
 class ElsewhereError(Exception):
-    """A page cannot be shown before another one.
-
-    Args:
-        go: where that is.
-    """
-
-    def __init__(self, go: Go) -> None:
-        super().__init__(go.to)
-        self.go = go
+    """A page cannot be shown before another one, whose address it is given."""
 
 
 @dataclass(frozen=True)
@@ -108,12 +89,12 @@ class Visit:
         if not text:
             return None
         if not text.isdecimal() or len(text) > 15:
-            raise DeskError(f"{words} is a whole number such as 5000.")
+            raise refusal("%(what)s is a whole number such as 5000.", what=words)
         return int(text)
 
-    def to(self, page: str) -> Go:
-        """Go to a page of the project."""
-        return Go(f"/p/{self.own.id}/{page}")
+    def to(self, page: str) -> str:
+        """The address of a page of the project."""
+        return f"/p/{self.own.id}/{page}"
 
     def need(self, name: str, page: str) -> None:
         """Go to the page that makes a file, where there is none yet.
@@ -151,10 +132,10 @@ class Page:
         title: its heading.
         template: its name.
         show: gives what the template needs.
-        act: does what a form asks for, and says where to go next; None shows the page again.
+        act: does what a form asks for, and gives the address to go to; None shows the page again.
     """
 
     title: str
     template: str
     show: Callable[[Visit], dict[str, Any]]
-    act: Callable[[Visit], Go | None]
+    act: Callable[[Visit], str | None]
