@@ -110,6 +110,15 @@ def test_few_rows_under_much_noise_are_not_cut_off_in_their_middle():
     assert sum(one is not None for one in ends) > 10
 
 
+def test_bounds_that_are_far_too_wide_are_cut_where_one_cell_has_all_numbers():
+    cells = cells_of("kind = 'integer'\nlower = -1000000\nupper = 1000000\n")
+    exact = counts_of(cells, np.random.default_rng(7).lognormal(7, 0.8, 6_000))
+    ends = [find_limits(noisy(exact, 14.0, seed), 14.0, cells, 6_000) for seed in range(60)]
+    ranges = [1.0 if one is None else (one[1] - one[0]) / 2e6 for one in ends]
+    assert np.mean(ranges) < 0.2
+    assert np.median(ranges) < 0.05
+
+
 @pytest.mark.nightly
 def test_a_few_numbers_beside_many_zeros_are_kept():
     """Of those that are not 0, an eighth of all, nearly all lie within the limit."""

@@ -322,6 +322,7 @@ TOLD: Final = 4.0
 """Standard deviations by which cells must exceed 0 for records to be told from noise there."""
 _MOST_CUT = 0.05  # of the numbers, beyond either limit
 _MOST_CUT_OFF_PEAK = 0.2  # the same of those outside the fullest cell: most may be 0
+_LEAST_CUT = 3.0  # standard deviations: so few of these are hardly told from noise
 _NARROWER = 2 / 3  # of the bounds: limits that gain less are not worth their name
 _MUCH_NARROWER = 1 / 3
 
@@ -362,7 +363,8 @@ def find_limits(
         counts = counts + lacks / len(counts)
     below, above = counts[column.size :]
     own = np.array([below, *counts[:k], above], dtype=np.float64)
-    most = min(_MOST_CUT * own.sum(), _MOST_CUT_OFF_PEAK * (own.sum() - own.max()))
+    off_peak = max(_MOST_CUT_OFF_PEAK * (own.sum() - own.max()), _LEAST_CUT * stddev)
+    most = min(_MOST_CUT * own.sum(), off_peak)
     bounds = column.bounds
     for deviations, narrower in ((0, _MUCH_NARROWER), (1, _NARROWER)):
         first = max(k + 1 - _kept_cells(own[::-1], stddev, most, deviations), 0)

@@ -31,7 +31,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
 from understudy._arrays import Floats, Integers
 from understudy.graphical.junction_tree import Columns
@@ -71,15 +70,18 @@ class NoisyPair:
         Args:
             expected: records in each cell.
         """
+        from scipy.special import gammaincc  # not for a plan, which draws no records
+
         sizes = np.sqrt(np.outer(*self.states))
         left, right = (_off_effects(one) for one in self.states)
         lacking = self.noisy / sizes - left @ (expected / sizes) @ right
         noise = self.stddev**2 * np.outer(np.diagonal(left), np.diagonal(right))
         spread = expected / sizes**2
         found, by_noise = (float((spread * one).sum()) for one in (lacking**2, noise))
-        # A sum of squares of unlike variances is like one of alike ones with its first two moments.
+        # A sum of squares of unlike variances is like one of alike ones with its first two moments,
+        # whose chance is that of χ².
         half = self.stddev**4 * float((spread * (left**2 @ spread @ right**2)).sum())
-        chance = chi2.sf(found * by_noise / half, by_noise**2 / half) if half else 1.0
+        chance = gammaincc(by_noise**2 / half / 2, found * by_noise / half / 2) if half else 1.0
         excess = max(found - by_noise, 0.0) / max(float((spread**2).sum()), _TINY)
         return Comparison(expected, lacking * sizes, noise * sizes**2, excess, float(chance))
 
