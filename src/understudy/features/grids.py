@@ -324,7 +324,7 @@ _MOST_CUT = 0.05  # of the numbers, beyond either limit
 _MOST_CUT_OFF_PEAK = 0.2  # the same of those outside the fullest cell: most may be 0
 _LEAST_CUT = 3.0  # standard deviations: so few of these are hardly told from noise
 _NARROWER = 2 / 3  # of the bounds: limits that gain less are not worth their name
-_MUCH_NARROWER = 1 / 3
+_MUCH_NARROWER = 1 / 3  # these by `benchmarks/cut_offs.py`
 
 
 def find_limits(
