@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.features.grids import LineCells, find_limits, line_bins
@@ -141,6 +141,7 @@ def test_without_noise_nothing_is_cut_off():
     seed=st.integers(0, 2**16),
     data=st.data(),
 )
+@settings(deadline=None)
 def test_limits_are_edges_of_cells_within_the_bounds(text, stddev, seed, data):
     cells = cells_of(text)
     size = data.draw(st.sampled_from([0.0, 1.0, 1e3, 1e9]))
