@@ -65,15 +65,16 @@ def _words(visit: Visit, *, resume: bool) -> list[str]:
     return words + (["--resume"] if resume else [])
 
 
-def ledger_words(visit: Visit, by: str) -> list[str]:
+def ledger_words(visit: Visit, by: str = "") -> list[str]:
     """Return the words of a command that name the project's ledger, if it has one, and who spends.
 
     Args:
         visit: whose.
-        by: who approves.
+        by: who approves; "" where a command spends nothing.
     """
     ledger = visit.own.read("project.toml").get("ledger")
-    return ["--ledger", ledger, "--by", by] if ledger else []
+    spent = ["--by", by] if by else []
+    return ["--ledger", ledger, *spent] if ledger else []
 
 
 def _show_approve(visit: Visit) -> dict[str, Any]:
@@ -118,22 +119,16 @@ def _act_approve(visit: Visit) -> str:
             "The schema says no %(entry)s; say it on the page of the file.", entry=lacks[0]
         )
     approved = {"by": by, "digest": visit.own.digest()}
-    if visit.own.read("project.toml").get("ledger"):
-        if _kept(visit) != approved:
+    kept = visit.own.read("project.toml")
+    if ledger := kept.get("ledger"):
+        if not approved.items() <= kept.get("approved", {}).items():
             _give_back(visit)
         words = ["plan", *words_of(visit.own, _values(visit)), "--reserve", "--json"]
         said = runs.output([*words, *ledger_words(visit, by)], visit.own.folder)
-        kept = {"ledger": visit.own.read("project.toml")["ledger"]}
-        approved |= kept | {"reservation": json.loads(said)["reservation"]}
+        approved |= {"ledger": ledger, "reservation": json.loads(said)["reservation"]}
     visit.own.update(approved=approved, step="release")
     visit.own.note("approved", **approved)
     return visit.to("release")
-
-
-def _kept(visit: Visit) -> dict[str, Any]:
-    """The last approval, without what was reserved by it."""
-    kept = visit.own.read("project.toml").get("approved", {})
-    return {name: kept[name] for name in ("by", "digest") if name in kept}
 
 
 def _give_back(visit: Visit) -> None:
@@ -197,7 +192,7 @@ def _act_look(visit: Visit) -> str:
         visit.toggle_secret_view("look")
     elif do == "compare":
         words = ["evaluate", *words_of_data(visit), OUT, "--out", INTERNAL, "--quiet"]
-        words += ledger_words(visit, "")[:2]
+        words += ledger_words(visit)
         visit.own.place(INTERNAL).unlink(missing_ok=True)
         runs.start(visit.own, "evaluate", words)
     elif do in ("accepted", "rejected"):

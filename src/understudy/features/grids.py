@@ -276,6 +276,16 @@ class LineCells:
             raise TypeError(f"A fine histogram needs a numeric column, and {name!r} is not one.")
         return cls(column)
 
+    @classmethod
+    def of_line(cls, schema: Schema, name: str) -> LineCells:
+        """The cells of a column on its usual number line.
+
+        Raises:
+            TypeError: the column is not numeric.
+        """
+        column = cls.of(schema, name).column
+        return cls.of(schema.with_bins({name: line_bins(column)}), name)
+
     @property
     def size(self) -> int:
         """Number of entries."""

@@ -23,7 +23,7 @@ import polars as pl
 from understudy._arrays import Z_95, Floats
 from understudy.dp.released import Bins
 from understudy.errors import InferenceError
-from understudy.features.grids import LineCells, even_bins, is_plain, line_bins
+from understudy.features.grids import LineCells, even_bins, is_plain
 from understudy.inference.conditions import (
     UntoldError,
     fewest_bins,
@@ -259,7 +259,7 @@ def bins_of_lines(names: Iterable[str], schema: Schema, lines: Mapping[str, Floa
     for name in names:
         column = schema.columns[name]
         if name in lines and isinstance(column, NUMERIC):
-            cells = LineCells.of(schema.with_bins({name: line_bins(column)}), name)
+            cells = LineCells.of_line(schema, name)
             found[name] = even_bins(lines[name], cells, column)
     return {
         name: bins for name, bins in found.items() if not in_these_bins(schema.columns[name], bins)
@@ -278,7 +278,7 @@ def counts_on_lines(names: Iterable[str], schema: Schema, rows: pl.DataFrame) ->
     for name in names:
         column = schema.columns[name]
         if isinstance(column, NUMERIC):
-            cells = LineCells.of(schema.with_bins({name: line_bins(column)}), name)
+            cells = LineCells.of_line(schema, name)
             numbers = Records.of(rows, schema, (name,)).numbers[name]
             states = Records.states_of(numbers[np.isfinite(numbers)], cells.column)
             found[name] = np.bincount(states, minlength=cells.size).astype(np.float64)

@@ -34,7 +34,7 @@ from scipy.special import gammaincinv, ndtr
 
 from understudy._arrays import Z_95, Floats
 from understudy.errors import InferenceError
-from understudy.features.grids import LineCells, find_limits, line_bins
+from understudy.features.grids import LineCells, find_limits
 from understudy.inference.declared import (
     DeclaredAnalysis,
     Expected,
@@ -46,7 +46,7 @@ from understudy.inference.linear import Inverted
 from understudy.inference.measured_answers import matrix_answer
 from understudy.inference.moment_answers import MeasuredAnswer, answer_of, halves_answer
 from understudy.inference.needed_terms import needed_terms
-from understudy.inference.own_tables import expected_parts
+from understudy.inference.own_tables import counts_on_lines, expected_parts
 from understudy.inference.records import Records
 from understudy.inference.second_moments import (
     FIRM,
@@ -269,14 +269,9 @@ def _limited(
     if not lines:
         return [*steps]
     limits = dict[str, tuple[float, float]]()
-    for name, stddev in lines.items():
-        column = schema.columns[name]
-        assert isinstance(column, NUMERIC)
-        cells = LineCells.of(schema.with_bins({name: line_bins(column)}), name)
-        numbers = Records.of(rows, schema, (name,)).numbers[name]
-        states = Records.states_of(numbers[np.isfinite(numbers)], cells.column)
-        counts = np.bincount(states, minlength=cells.size).astype(np.float64)
-        if found := find_limits(counts, stddev, cells, counts.sum()):
+    for name, counts in counts_on_lines(lines, schema, rows).items():
+        cells = LineCells.of_line(schema, name)
+        if found := find_limits(counts, lines[name], cells, counts.sum()):
             limits[name] = found
     return [
         (asked, noise)

@@ -199,21 +199,14 @@ def outlay_of(
         if run.reservation is None:
             account.ledger.require(account.population, cost)
         else:
-            require_untouched(account.ledger.reservation(run.reservation), account.population, cost)
+            _require_untouched(
+                account.ledger.reservation(run.reservation), account.population, cost
+            )
     return Outlay(cost, account, run.reservation)
 
 
-def require_untouched(reservation: Reservation, population: str, cost: Cost) -> None:
-    """Refuse a reservation that is not of this cost, or that a run has begun to spend.
-
-    Args:
-        reservation: made beforehand.
-        population: that it must be of.
-        cost: that it must have.
-
-    Raises:
-        LedgerError: it is another one, or not as it was made.
-    """
+def _require_untouched(reservation: Reservation, population: str, cost: Cost) -> None:
+    """Refuse a reservation that is not of this cost, or that a run has begun to spend."""
     if (reservation.population, reservation.cost) != (population, cost):
         raise LedgerError(
             f"Reservation {reservation.number} is for {reservation.cost.words} of "
@@ -385,7 +378,7 @@ def _take_reservation(outlay: Outlay, account: Account, what: str, request: str)
             account.population, outlay.cost, what, request=request, by=account.by
         )
     reservation = account.ledger.reservation(outlay.reserved)
-    require_untouched(reservation, account.population, outlay.cost)
+    _require_untouched(reservation, account.population, outlay.cost)
     if (reservation.what, reservation.request) != (what, request):
         raise LedgerError(
             f"Reservation {reservation.number} is for another request than this: schema, "
