@@ -1,0 +1,308 @@
+"""Do intervals of declared questions that buy a table of their own cover, kind by kind?
+
+    python benchmarks/own_table_coverage.py [--repetitions 250] [--seed 1]
+
+Of each question of `QUESTIONS` the own table is drawn again and again, without a release: n records
+are drawn from the population (`populations.py`), counted in the bins of the table, and noise of a
+known law is added to each cell that can have records. Then the estimators themselves answer, which
+take many tables at once. The laws are those of a budget with δ and of one without, at 5,000 and at
+1,000 records; of each there are as many tables.
+
+* **intervals**: how many, and the part of all that had one. Those of one table go together.
+* **covered**: which part of nominal 95 % held the truth, with the standard error between tables.
+  The truth is that of the population; of counts, which are about the records, theirs.
+* **lowest**: the least part of one quantity under one law.
+
+Of independence the traits are independent, and *covered* is how often the test at 5 % says nothing.
+Quantiles of numbers cover whole bins, and those of a few levels whole levels: they hold more often.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from made_population import Population
+from populations import population
+from understudy._arrays import Z_95, Floats
+from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace
+from understudy.dp.randomness import SeededRandomness
+from understudy.inference.bin_bias import value_ranges
+from understudy.inference.contributions import cell_scores
+from understudy.inference.counts import FEWEST, ratios
+from understudy.inference.effect_sizes import odds_ratio
+from understudy.inference.measured_answers import traits_of
+from understudy.inference.noisy_tables import Counts
+from understudy.inference.own_tables import bins_of_lines, counts_on_lines, own_table
+from understudy.inference.quantiles import counted_curve
+from understudy.inference.question import TWO_WAY, Estimand, parse
+from understudy.inference.records import Records
+from understudy.inference.second_moments import LostInNoiseError
+from understudy.inference.two_way import NoisyCells, crossed_cells, independence
+from understudy.schema import Schema
+
+_LAPLACE_KURTOSIS, _LEVEL = 3.0, 0.05
+QUESTIONS = {
+    "quantile": (
+        ("skewed", "quantile income where age >= 63"),
+        ("heaped", "quantile content where age >= 63"),
+        ("survey", "quantile trust where works"),
+    ),
+    "quantile by group": (
+        ("default bins", "quantile food ~ size"),
+        ("heaped", "quantile content ~ contract where age >= 63"),
+        ("survey", "quantile trust ~ sex"),
+    ),
+    "odds ratio": (
+        ("skewed", "odds-ratio {income > 40000} + {age >= 63}"),
+        ("skewed", "odds-ratio employed + sex where income > 40000"),
+        ("rare", "odds-ratio poor + {age >= 63} where disabled"),
+    ),
+    "share": (
+        ("skewed", "proportion employed where age >= 63"),
+        ("rare", "proportion poor where disabled & (age >= 63)"),
+        ("rare", "proportion poor ~ origin where age >= 63"),
+    ),
+    "count": (
+        ("skewed", "count income > 40000"),
+        ("skewed", "count region where income > 40000"),
+    ),
+    "independence": (
+        ("skewed", "independence {income > 40000} + sex"),
+        ("skewed", "independence sex + region where income > 40000"),
+        ("heaped", "independence sex + contract where age >= 63"),
+    ),
+}
+"""Kind → populations, and what is declared of each. All independences hold."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """How many records there are, and the noise in each cell."""
+
+    n: int
+    noise: DiscreteGaussian | DiscreteLaplace
+
+    @property
+    def heavy(self) -> bool:
+        """Whether the noise has Laplace tails."""
+        return isinstance(self.noise, DiscreteLaplace)
+
+
+LAWS = (
+    Law(5_000, DiscreteGaussian(Fraction(64))),
+    Law(1_000, DiscreteGaussian(Fraction(64))),
+    Law(5_000, DiscreteLaplace(Fraction(16))),
+    Law(1_000, DiscreteLaplace(Fraction(6))),
+)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Tables of one question.
+
+    Attributes:
+        asked: the question.
+        schema: in the bins of the tables.
+        exact: counts of the records, shape (tables, cells).
+        noisy: the same with noise, shape (tables, cells).
+        variances: of the noise, shape (cells,).
+        heavy: whether it has Laplace tails.
+    """
+
+    asked: Estimand
+    schema: Schema
+    exact: Floats
+    noisy: Floats
+    variances: Floats
+    heavy: bool
+
+    @property
+    def counts(self) -> Counts:
+        """All of them, one behind another."""
+        return Counts(self.noisy, self.variances)
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """What tables answer.
+
+    Attributes:
+        low: lower ends, NaN where there is no answer, shape (tables, quantities).
+        high: upper ends, same shape.
+        truth: same shape. Of a test it is the p-value, and the interval is all above 5 %.
+    """
+
+    low: Floats
+    high: Floats
+    truth: Floats
+
+    @property
+    def held(self) -> Floats:
+        """Whether each holds the truth, NaN where there is none."""
+        hit = (self.low <= self.truth) & (self.truth <= self.high)
+        return np.where(np.isnan(self.low), np.nan, hit)
+
+
+def intervals(
+    whole: Population, text: str, law: Law, repetitions: int, seed: int
+) -> Iterator[tuple[Drawn, Intervals]]:
+    """Tables of a question, many at once where all have the same bins, and what they answer."""
+    schema = whole.schema("private", law.n)
+    kind, _, formula = text.partition(" ")
+    asked = parse(kind, formula, schema)
+    own = own_table(asked, schema)
+    assert own is not None
+    rng = np.random.default_rng([seed, law.n, int(law.heavy)])
+    if not own.even:
+        told = schema.with_bins(own.bins)
+        shares = counts_of(whole.people, told, asked) / whole.people.height
+        shares = np.append(shares, max(1 - shares.sum(), 0.0))  # who lacks a value
+        exact = rng.multinomial(law.n, shares, repetitions)[:, :-1]
+        tables = with_noise(asked, told, exact, law, rng)
+        yield tables, answered(tables, whole)
+        return
+    for _ in range(repetitions):  # bins follow the number line of the same records
+        rows = whole.people[rng.integers(whole.people.height, size=law.n)]
+        lines = counts_on_lines(own.even, schema, rows)
+        lines = {name: line + noise(law, line.shape, rng) for name, line in lines.items()}
+        told = schema.with_bins({**own.bins, **bins_of_lines(own.even, schema, lines)})
+        tables = with_noise(asked, told, counts_of(rows, told, asked)[None], law, rng)
+        yield tables, answered(tables, whole)
+
+
+def noise(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+    """Noise of the law."""
+    source = SeededRandomness(int(rng.integers(2**31)))
+    return np.asarray(law.noise.sample(int(np.prod(shape)), source), dtype=np.float64).reshape(
+        shape
+    )
+
+
+def counts_of(rows: pl.DataFrame, schema: Schema, asked: Estimand) -> NDArray[np.int64]:
+    """Complete records in each cell of the table of a question."""
+    states = Records.complete_of(rows, schema, asked.columns).states
+    sizes = [schema.columns[name].size for name in asked.columns]
+    cells = np.ravel_multi_index([states[name] for name in asked.columns], sizes)
+    return np.bincount(cells, minlength=int(np.prod(sizes)))
+
+
+def with_noise(
+    asked: Estimand, schema: Schema, exact: NDArray[np.int64], law: Law, rng: np.random.Generator
+) -> Drawn:
+    """The tables with noise in each cell that can have records."""
+    allowed = schema.table(asked.columns).allowed_mask().reshape(-1).astype(np.float64)
+    noisy = exact + noise(law, exact.shape, rng) * allowed
+    return Drawn(asked, schema, exact * 1.0, noisy, law.noise.stddev**2 * allowed, law.heavy)
+
+
+def answered(tables: Drawn, whole: Population) -> Intervals:
+    """The intervals of all tables, and what is true."""
+    if tables.asked.kind == "quantile":
+        return _quantiles(tables, whole)
+    return _two_way(tables, whole) if tables.asked.kind in TWO_WAY else _ratios(tables, whole)
+
+
+def _quantiles(tables: Drawn, whole: Population) -> Intervals:
+    asked, schema = tables.asked, tables.schema
+    ranges = value_ranges(asked, schema)
+    scores = asked.scores(Records.complete_of(whole.people, schema, asked.columns))
+    found = []
+    for k in range(len(ranges.names)):
+        cells = np.flatnonzero(ranges.quantity == k)
+        curve = counted_curve(tables.counts, cells, ranges, asked.probability, heavy=tables.heavy)
+        told = tables.noisy[:, cells].sum(axis=1) >= FEWEST
+        low, high = (np.where(told, end, np.nan) for end in curve.interval(0.95))
+        values = np.sort(scores.value[scores.quantity == k])
+        truth = values[int(np.ceil(len(values) * asked.probability)) - 1]
+        found.append((low, high, np.full(len(low), truth)))
+    return Intervals(*(np.stack(part, axis=1) for part in zip(*found, strict=True)))
+
+
+def _two_way(tables: Drawn, whole: Population) -> Intervals:
+    asked, schema = tables.asked, tables.schema
+    traits, n_cells = traits_of(asked, schema), tables.noisy.shape[1]
+
+    def crossed(counts: Floats) -> NoisyCells:
+        fourth = _LAPLACE_KURTOSIS * tables.variances**2 * tables.heavy
+        table = Counts(counts, tables.variances)
+        return crossed_cells(traits, table, schema, asked.where, fourth=fourth)
+
+    mix = np.stack([crossed(one).counts for one in np.eye(n_cells)])
+    cells, found = crossed(np.zeros(n_cells)), []
+    everybody = np.tensordot(counts_of(whole.people, schema, asked), mix, axes=1)
+    ratio = everybody[1, 1] * everybody[0, 0] / (everybody[1, 0] * everybody[0, 1])
+    for counts in np.tensordot(tables.noisy, mix, axes=1):
+        own = replace(cells, counts=counts)
+        try:
+            if asked.kind == "independence":
+                found.append((_LEVEL, 1.0, independence(own, traits).pvalue[0]))
+            else:
+                low, high = odds_ratio(own, traits).interval()
+                found.append((low[0], high[0], ratio))
+        except LostInNoiseError:
+            found.append((np.nan, np.nan, np.nan))
+    return Intervals(*np.array(found).T[:, :, None])
+
+
+def _ratios(tables: Drawn, whole: Population) -> Intervals:
+    asked, schema = tables.asked, tables.schema
+    scores = cell_scores(asked, schema)
+    sums = ratios(tables.counts, scores)
+    if asked.kind == "total":
+        truth = ratios(Counts(tables.exact, tables.variances), scores).totals
+        half = Z_95 * np.sqrt(sums.total_noise)
+        return Intervals(sums.totals - half, sums.totals + half, truth)
+    everybody = Counts(counts_of(whole.people, schema, asked) * 1.0, tables.variances)
+    truth = np.broadcast_to(ratios(everybody, scores).estimate, sums.estimate.shape)
+    half = Z_95 * np.sqrt(np.diagonal(sums.noise + sums.sampling, axis1=-2, axis2=-1))
+    half = np.where(sums.sizes >= FEWEST, half, np.nan)
+    return Intervals(sums.estimate - half, sums.estimate + half, truth)
+
+
+def coverage(kind: str, repetitions: int, seed: int) -> Iterator[Floats]:
+    """Whether intervals of a kind hold, by question and law; shape (tables, quantities) each."""
+    for name, text in QUESTIONS[kind]:
+        for law in LAWS:
+            each = intervals(population(name), text, law, repetitions, seed)
+            yield np.concatenate([found.held for _, found in each])
+
+
+def summary(found: Sequence[Floats]) -> tuple[int, float, float, float, float]:
+    """Intervals, the part of all that had one, the part that held, its error, and the least."""
+    told = sum(int(np.isfinite(one).sum()) for one in found)
+    held_in = sum(float(np.nansum(one)) for one in found)
+    share = held_in / told
+    off = np.concatenate([np.nansum(one - share, axis=1) for one in found])
+    error = float(np.sqrt((off**2).sum())) / told
+    least = min(float(np.nanmean(one, axis=0).min()) for one in found)
+    return told, told / sum(one.size for one in found), share, error, least
+
+
+def main() -> None:
+    """Measure, and print kind by kind."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repetitions", type=int, default=250)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    table = Table("kind", "intervals", "answered", "covered", "lowest")
+    for kind in QUESTIONS:
+        found = list(coverage(kind, given.repetitions, given.seed))
+        told, part, share, error, least = summary(found)
+        covered = f"{share:.3f} ± {error:.3f}"
+        table.add_row(kind, f"{told:,}", f"{part:.0%}", covered, f"{least:.3f}")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
