@@ -379,7 +379,8 @@ class Case:
         """What was done for each planned table: one step, or any number of rounds of a choice and
         a table each. A fit does not begin with a choice where it has rounds, so that their end can
         be told; tables of single columns that it buys once more, after the first ones, are theirs.
-        Ranks of which the number of rows decides may not be measured at all.
+        Ranks of which the number of rows decides may not be measured at all, nor may rounds be
+        where it decides that single columns get everything.
         """
         found, left, again = [], list(steps), []
         columns = next((len(table.columns) for table in planned if table.form == "rounds"), 0)
@@ -389,7 +390,7 @@ class Case:
                 found.append(again + left[: 2 * rounds])
                 left, again = left[2 * rounds :], []
                 continue
-            if self.by_rows(table) and not (left and is_ranks(left[0])):
+            if table.form == "moments" and self.by_rows(table) and not is_ranks(*left[:1]):
                 found.append([])
                 continue
             found.append(left[:1])
@@ -400,10 +401,14 @@ class Case:
         assert not left
         return found
 
-    @staticmethod
-    def by_rows(table: PlannedTable) -> bool:
-        """Whether the released number of rows decides what a planned measurement costs."""
-        return table.form == "moments" and table.chosen
+    def by_rows(self, table: PlannedTable) -> bool:
+        """Whether the released number of rows decides what a planned measurement costs.
+
+        It does of ranks, and without δ of single columns, which then get more in one step.
+        """
+        single = (self.method, self.delta, self.rows) == ("marginals", "0", "private")
+        more = single and not self.options.get("one_way_share") and len(table.columns) == 1
+        return table.chosen and (table.form == "moments" or more)
 
     def release(self, rows: People, epsilon: str = "1", **more: Any) -> us.Release:
         schema = self.schema(len(rows))
@@ -418,8 +423,10 @@ class Case:
         self.configured.fit(gate, spend, 10)
 
 
-def is_ranks(step: Any) -> bool:
+def is_ranks(step: Any = None) -> bool:
     """Whether a line of a ledger, or a measurement, is of products of ranks."""
+    if step is None:
+        return False
     if isinstance(step, dict):
         return step["query"].startswith("sums of products of ranks")
     return step.kind == "ranks"

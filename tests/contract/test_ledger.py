@@ -188,15 +188,16 @@ def once_more(release, fixed):
 
 def without_rounds(release, manifest, by_rows):
     """What is said of steps that nothing released has a say in: a choice, the table that it decides
-    on, tables of single columns that are bought once more, and ranks that cost by the number of
-    rows are left out, and counted by what all of them cost."""
+    on, tables of single columns that are bought once more, and what costs by the number of rows
+    (ranks, and single columns without δ) are left out, and counted by what all of them cost."""
     steps = manifest["ledger"]
     after = [False, *(is_choice(step) for step in steps[:-1])]
     fixed = [not is_choice(step) and not chosen for step, chosen in zip(steps, after, strict=True)]
-    ranks = [k for k, step in enumerate(steps) if by_rows and "products of ranks" in step["query"]]
-    for step in (*once_more(release, fixed), *ranks):
-        fixed[step] = False
     budget = next(unit for unit in steps[0] if unit.endswith("_exact"))
+    words = "counts by" if budget.startswith("epsilon") else "products of ranks"
+    ruled = [k for k, step in enumerate(steps) if by_rows and words in step["query"]]
+    for step in (*once_more(release, fixed), *ruled):
+        fixed[step] = False
     rest = sum(Fraction(s[budget]) for s, kept in zip(steps, fixed, strict=True) if not kept)
     numbers = [step["query"] != "number of rows" for step in steps]
     kept = [one for one, number in zip(fixed, numbers, strict=True) if number]

@@ -119,6 +119,27 @@ def test_what_pairs_have_no_room_for_buys_one_way_tables_once_more():
         assert found[6:12] != SINGLE
 
 
+@pytest.mark.parametrize("kind", ["private", "public"])
+def test_without_delta_single_columns_get_their_budget_in_one_step(kind):
+    """All of it with next to no records, and of a public number of rows as planned."""
+    head = "row_limit = 10000" if kind == "private" else "n_rows = {n}"
+    for n in (20, 400):
+        text = "".join(column(one, "categorical", levels=[*"abcdef"]) for one in "xyzw")
+        declared = us.Schema.loads(f'rows = "{kind}"\n{head.format(n=n)}\n{text}')
+        drawn = pl.DataFrame({one: [*"abcdef"] * (n // 6) + ["a"] * (n % 6) for one in "xyzw"})
+        asked = {"epsilon": "1", "method": "marginals"}
+        release = us.synthesize(drawn, declared, insecure_noise_seed=1, **asked)
+        steps = [step for step in release.manifest.ledger if "counts by" in step["query"]]
+        costs = [Fraction(step["epsilon_exact"]) for step in steps]
+        singles = us.plan(declared, **asked).tables[:4]
+        assert [step["query"] for step in steps[:4]] == [f"counts by {one}" for one in "xyzw"]
+        assert all(one.chosen is (kind == "private") for one in singles)
+        if kind == "public":
+            assert costs[:4] == [one.share for one in singles]
+        assert (len(steps) == 4) is (n == 20)
+        assert sum(costs[:4]) > 2 * ONE_WAY_SHARE * Fraction(19, 20) * (n == 20)
+
+
 def test_columns_of_no_pair_have_rare_states_merged_in_every_set():
     """By their averaged tables; sets that are drawn again keep the groups of the released ones."""
     release = us.synthesize(

@@ -50,6 +50,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from understudy.dp.budget import Budget
 from understudy.dp.calibration import NoiseName, calibrate
 from understudy.dp.gate import Gate
 from understudy.dp.released import LEAST_STDDEV
@@ -477,9 +478,19 @@ def records_per_noise(gate: Gate, noise: NoiseName, spend: Fraction) -> float:
         noise: of the table.
         spend: what the table costs; for nothing there is no room.
     """
-    if not spend:
-        return 0.0
+    return known_rows(gate) / cell_noise(gate.schema, gate.budget, noise, spend) if spend else 0.0
+
+
+def cell_noise(schema: Schema, budget: Budget, noise: NoiseName, spend: Fraction) -> float:
+    """Compute the standard deviation of the noise in one cell of a table.
+
+    Args:
+        schema: says which tables are neighbours.
+        budget: for its accounting.
+        noise: of the table.
+        spend: what the table costs, above 0.
+    """
     found = calibrate(
-        noise, spend=spend, accounting=gate.budget.accounting, neighbours=gate.neighbours
+        noise, spend=spend, accounting=budget.accounting, neighbours=schema.neighbours
     )
-    return known_rows(gate) / max(found.stddev, LEAST_STDDEV)
+    return max(found.stddev, LEAST_STDDEV)

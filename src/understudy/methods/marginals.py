@@ -8,6 +8,8 @@
    Where noise leaves room for fewer cells than a table of two columns has, they are bought once
    more, in proportion to what is lacking: columns drawn from good tables are closer than pairs
    drowned in noise. That is divided ∝ states^(1/3), as much of the noise of many is smoothed away.
+   Without δ both are bought as one: the mean of two tables has more noise than one for both costs.
+   Where δ = 0 both are bought as one: the mean of two tables would have more noise.
 2. States are merged by these tables: rare levels (with less than a part in 256 of the records, or
    than noise lets a few cells hold) into one group, ordered values into runs of about equal mass,
    lighter ones beside a heavy value. Tables of several columns are measured over groups. With δ,
@@ -67,7 +69,7 @@ from understudy.dp.released import Groups, NoisyTable
 from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.aim import AdaptiveMethod, Pace, expected_effort
 from understudy.methods.base import Effort, Facts, Prepared, known_rows
-from understudy.methods.binning import bins_for, fine_bins, records_per_noise
+from understudy.methods.binning import LEVELS, bins_for, cell_noise, fine_bins, records_per_noise
 from understudy.methods.crowded_bins import divide_bins
 from understudy.methods.marginal_based import measured_beside
 from understudy.methods.merging import (
@@ -142,22 +144,27 @@ class Marginals(AdaptiveMethod):
         self._workload(schema)
         ranks, bought, runs, wide = self._before_rounds(schema, spend, budget)
         spend -= ranks
-        weights = size_weights(schema, 2 / 3, wide)
-        one_ways = self._planned_one_ways(schema, bought - runs, budget, weights)
-        one_ways = [replace(one, chosen=one.columns[0] in fine) for one in one_ways]
-        if bought == spend:
+        tied = tied_pairs(schema, self._cells)
+        cost = tied_spend(tied, self._first(schema, spend - bought, budget), spend - bought)
+        pure, more = budget.accounting == "pure" and self.one_way_share is None, Fraction(0)
+        if pure and schema.n_rows is not None:
+            more = self._more(schema, budget, spend - bought - cost, schema.n_rows)
+        paid, weights = _once(schema, wide, bought - runs, more)
+        one_ways = self._planned_one_ways(schema, paid, budget, weights)
+        by_rows = pure and schema.rows == "private" and bought < spend
+        one_ways = [replace(one, chosen=by_rows or one.columns[0] in fine) for one in one_ways]
+        if bought + more == spend:
             return tuple(one_ways)
         if wide:
             names = [(name,) for name in wide]
             tables = NoisyTables(names, noise=self._noise(budget))
             one_ways += plan_mechanism(tables, schema, runs, budget, chosen=True)
-        tied = tied_pairs(schema, self._cells)
-        cost = tied_spend(tied, self._first(schema, spend - bought, budget), spend - bought)
         if tied:
             tables = NoisyTables(tied, noise=self._noise(budget))
             one_ways += plan_mechanism(tables, schema, cost, budget, chosen=True)
         one_ways += planned_ranks(schema, ranks, budget, self.ranks_share)
-        return (*one_ways, planned_rounds(schema, spend - bought - cost, budget, self._cells))
+        left = spend - bought - cost - more
+        return (*one_ways, *([planned_rounds(schema, left, budget, self._cells)] if left else []))
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """Bins for numbers whose bins are the default ones: as many as are worth their noise.
@@ -210,12 +217,14 @@ class Marginals(AdaptiveMethod):
         spend -= ranks
         tied, rest = tied_pairs(schema, self._cells), spend - bought
         cost = tied_spend(tied, self._first(schema, rest, gate.budget), rest)
-        known = self._one_ways(gate, bought - runs, size_weights(planned, 2 / 3, wide))
-        if again := self._again(gate, rest - cost):
-            known += self._one_ways(gate, again, size_weights(schema, 1 / 3))
+        more = self._more(schema, gate.budget, rest - cost, known_rows(gate))
+        pure = gate.budget.accounting == "pure"
+        known = self._one_ways(gate, *_once(planned, wide, bought - runs, more if pure else 0))
+        if more and not pure:
+            known += self._one_ways(gate, more, size_weights(schema, 1 / 3))
         lines = self._lines(schema, measured_beside(gate.measured))
-        left = rest - cost - again
-        room = self._room(gate, left) if left else math.inf
+        left = rest - cost - more
+        room = self._room(schema, gate.budget, left, known_rows(gate)) if left else math.inf
         most = self._bins(room)
         known, finer = self._with_runs(gate, known, runs, wide, room, lines=lines)
         masses = number_masses(schema, known, known_rows(gate), lines)
@@ -251,21 +260,23 @@ class Marginals(AdaptiveMethod):
         wide = wide_numbers(schema, budget, self.bins or MOST_BINS)
         return ranks, bought, runs_spend(schema, bought, wide), wide
 
-    def _again(self, gate: Gate, left: Fraction) -> Fraction:
-        """Compute what buys the one-way tables once more, from public numbers and that of the rows.
+    def _more(self, schema: Schema, budget: Budget, left: Fraction, n_rows: float) -> Fraction:
+        """Compute what one-way tables get beyond their usual cost, from public and paid numbers.
 
         A pair that could be measured counts: with a target of few levels, pairs have fewer cells.
 
         Args:
-            gate: with the number of rows, as bought or declared.
+            schema: the columns.
+            budget: for its accounting.
             left: for these tables and the rounds.
+            n_rows: number of rows, as bought or declared.
         """
         if self.one_way_share is not None or not left:
             return Fraction(0)
-        sizes = dict(zip(gate.schema.names, np.minimum(gate.schema.sizes, LEAST_BINS), strict=True))
+        sizes = dict(zip(schema.names, np.minimum(schema.sizes, LEAST_BINS), strict=True))
         pairs = [pair for pair in combinations(sizes, 2) if not self.target or self.target in pair]
         usual = float(np.mean([sizes[one] * sizes[other] for one, other in pairs]))
-        used = min(self._room(gate, left) / usual, 1.0)
+        used = min(self._room(schema, budget, left, n_rows) / usual, 1.0)
         return left * (1 - Fraction(round(1000 * used), 1000)) if used >= FEWEST_CELLS else left
 
     def _merge_columns(
@@ -320,11 +331,31 @@ class Marginals(AdaptiveMethod):
         """
         return self.bins or int(min(max(math.sqrt(room), LEAST_BINS), MOST_BINS))
 
-    def _room(self, gate: Gate, spend: Fraction) -> float:
+    def _room(self, schema: Schema, budget: Budget, spend: Fraction, n_rows: float) -> float:
         """Cells of a round's table with as many records as `RECORDS_PER_CELL`; spend of all."""
-        rounds = exact(_rounds(gate.budget.accounting) * len(gate.schema.names))
+        rounds = exact(_rounds(budget.accounting) * len(schema.names))
         table = spend * exact(self.measured_share) / rounds
-        return records_per_noise(gate, self._noise(gate.budget), table) / RECORDS_PER_CELL
+        return n_rows / cell_noise(schema, budget, self._noise(budget), table) / RECORDS_PER_CELL
+
+
+def _once(
+    schema: Schema, wide: Sequence[str], usual: Fraction, more: Fraction | int
+) -> tuple[Fraction, list[Fraction]]:
+    """Cost and weights of one-way tables that are bought for their usual cost and for more.
+
+    Args:
+        schema: in the finest bins, of which plans speak.
+        wide: columns that are measured over runs as well.
+        usual: cost, divided ∝ states^(2/3).
+        more: beyond it, divided ∝ states^(1/3), of numbers those in the coarsest bins.
+    """
+    first = size_weights(schema, 2 / 3, wide)
+    if not more:
+        return usual, first
+    second = size_weights(schema, 1 / 3, most=LEVELS[0])
+    totals = sum(first), sum(second)
+    both = zip(first, second, strict=True)
+    return usual + more, [usual * a / totals[0] + more * b / totals[1] for a, b in both]
 
 
 def _rounds(accounting: Accounting) -> float:

@@ -81,14 +81,28 @@ def natural_noise(accounting: Accounting) -> NoiseName:
     return "geometric" if accounting == "pure" else "gaussian"
 
 
-def size_weights(schema: Schema, exponent: float, halved: Collection[str] = ()) -> list[Fraction]:
+def size_weights(
+    schema: Schema,
+    exponent: float,
+    halved: Collection[str] = (),
+    *,
+    most: int | None = None,
+) -> list[Fraction]:
     """Weigh the columns for dividing a budget: ∝ states to the power of `exponent`.
 
     Exponent 2/3 minimises the sum over columns of n·σ, the L1 error of flat noise, at a given
     Σ 1/σ². Columns that are measured a second time take half as much.
+
+    Args:
+        schema: the columns.
+        exponent: above 0.
+        halved: names of the columns that are measured a second time.
+        most: states that count, at most; all if None.
     """
     return [
-        Fraction(round(1000 * size**exponent), 2000 if name in halved else 1000)
+        Fraction(
+            round(1000 * min(size, most or size) ** exponent), 2000 if name in halved else 1000
+        )
         for name, size in zip(schema.names, schema.sizes, strict=True)
     ]
 
