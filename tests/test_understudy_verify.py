@@ -44,7 +44,10 @@ from understudy_verify import (
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(inspect.getfile(understudy_verify)).read_text(encoding="utf-8")
-SPECIFICATION = (ROOT / "docs" / "reference" / "release-format.md").read_text(encoding="utf-8")
+SPECIFICATION = "".join(
+    (ROOT / "docs" / "reference" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("release-format", "steps")
+)
 
 
 @pytest.fixture(scope="module")

@@ -40,9 +40,7 @@ from understudy.release.shape import Fault, Kind
 from understudy_verify import PURCHASES as CHECKED
 from understudy_verify import Release, verify
 
-SPECIFICATION = (Path(__file__).parents[2] / "docs" / "reference" / "release-format.md").read_text(
-    "utf-8"
-)
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 KINDS = [kind.value for kind in Kind]
 COMBINATIONS = list(itertools.product(MECHANISM_NAMES, KINDS, LAW_NAMES))
 BASES = ("dense", "layers", "moments", "distributions", "urn", "products", "filtered", "sweeps")
@@ -50,8 +48,8 @@ BASES = ("dense", "layers", "moments", "distributions", "urn", "products", "filt
 
 def specified():
     """The table of the specification."""
-    part = SPECIFICATION.partition("### What a step can have bought")[2]
-    rows = re.findall(r"^\| `([^`|]+)` \| ([a-z ]+) \| (.+) \| (.+) \|$", part, re.MULTILINE)
+    page = (REFERENCE / "steps.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([^`|]+)` \| ([a-z ]+) \| (.+) \| (.+) \|$", page, re.MULTILINE)
     words = re.compile("`([^`]+)`")
     return [
         (name, price, tuple(words.findall(kinds)), tuple(words.findall(laws)))

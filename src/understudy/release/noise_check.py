@@ -23,7 +23,7 @@ That is the word of the publisher.
 A step says which mechanism it was, and a measurement says what kind of numbers it has and which law
 their noise follows. Either can be written anew, so that exact counts could pass for the choice of a
 column, which has no noise. Hence one table: whatever does not stand in it is refused. It belongs to
-the format, and stands in `docs/reference/release-format.md` and in `understudy_verify` as well.
+the format, and stands in `docs/reference/steps.md` and in `understudy_verify` as well.
 
 **How a release says where its number of rows comes from: declared as public, or bought.**
 """

@@ -59,7 +59,7 @@ def test_points_are_counted_and_chosen_by_words():
 @pytest.mark.parametrize("name", sorted(command.BEFORE))
 def test_a_page_has_as_many_points_as_it_says(name):
     """Its own sentence of findings counts the same."""
-    page = command.now(name)
+    page = command.page_of(name)
     found = counted(points_of(page))
     assert sum(found.values()) > 0
     said = re.search(r"agree with our measurement: (\d+); in part: (\d+); not: (\d+)\.", page)
@@ -70,16 +70,17 @@ def test_a_page_has_as_many_points_as_it_says(name):
 
 def test_every_study_beside_a_paper_is_counted():
     pages = {name for name in STUDIES if (ROOT / "docs" / "evidence" / f"{name}.md").exists()}
-    beside = {name for name in pages if points_of(command.now(name))}
+    beside = {name for name in pages if points_of(command.page_of(name))}
     papers = {name for studies in command.PAPERS.values() for name in studies}
-    assert papers == set(command.BEFORE)
     assert papers <= beside
     assert beside - papers <= {"coverage", "bootstrap-coverage", "utility"}
 
 
-def test_the_page_of_papers_has_the_verdicts_of_the_pages():
+def test_both_pages_of_papers_have_the_verdicts_of_the_studies():
     """`python benchmarks/verdicts.py --write` makes it so."""
-    assert command.filled(PAGE, command.pages(command.now)) == PAGE
+    found = command.pages()
+    assert command.with_verdicts(PAGE, found) == PAGE
+    assert command.summary(found) == command.COUNTS.read_text(encoding="utf-8")
 
 
 def test_a_row_that_names_no_point_is_refused():
