@@ -17,13 +17,13 @@ from understudy.cli.app import app
 from understudy.errors import DataError, InferenceError
 
 SMALL = (SCHEMA + RULES).replace("rows_per_unit = 3", "rows_per_unit = 2")
-BUDGET = ("--epsilon", "3", "--delta", "1e-6", "--method", "mst")
+BUDGET = ("--epsilon", "3", "--delta", "1e-6", "--method", "independent", "--sets", "1")
 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    both = tables(120, seed=1)
+    both = tables(60, seed=1)
     both["household"].write_csv("homes.csv")
     both["person"].write_csv("people.csv")
     both["person"].join(both["household"], on="hid").write_parquet("one.parquet")
@@ -53,7 +53,7 @@ def test_two_files_become_a_release_that_is_shown_checked_and_evaluated(place, c
     assert "row of the table 'household' with all its rows of the table 'person'" in shown
     assert "size = 3 says that there were more" in shown
     app(["evaluate", *both[:1], "out", *both[1:], "--json"], standalone_mode=False)
-    assert json.loads(capsys.readouterr().out)["n_original"] == 120
+    assert json.loads(capsys.readouterr().out)["n_original"] == 60
     app(["risk", *both[:1], "out", *both[1:], "--json"], standalone_mode=False)
     assert json.loads(capsys.readouterr().out)
     app(["export", "out", "files", "--csv"], standalone_mode=False)
@@ -90,7 +90,8 @@ def test_a_check_names_the_table_and_ends_with_2(place, capsys):
 
 
 def test_a_plan_says_what_the_unit_costs(place, capsys):
-    app(["plan", "--schema", "schema.toml", *BUDGET], standalone_mode=False)
+    asked = ("--epsilon", "3", "--delta", "1e-6", "--method", "mst")
+    app(["plan", "--schema", "schema.toml", *asked], standalone_mode=False)
     shown = told(capsys)
     assert "It costs no more than any record; the 6 columns of its slots share the budget" in shown
     # Nine columns with two slots, six with one.
@@ -141,7 +142,7 @@ def test_members_of_a_flat_table_are_refused(place, command, capsys):
     }[command]
     if command == "evaluate":
         flat = pl.DataFrame({"city": ["Aa", "Bb"] * 20})
-        us.synthesize(flat, us.Schema.loads(CITY), epsilon=1).save("flat")
+        us.synthesize(flat, us.Schema.loads(CITY), epsilon=1, sets=1).save("flat")
     with pytest.raises(DataError, match=r"--members is the file of members.*one flat table"):
         app([*arguments, "--members", "people.csv"], standalone_mode=False)
     assert not (place / "out").exists()
@@ -176,7 +177,7 @@ def test_a_map_of_two_files_is_the_same_every_time(place, capsys):
         app(words, standalone_mode=False)
         found.append(json.loads(capsys.readouterr().out))
     assert found[0] == found[1]
-    assert found[0]["n_rows"] == 120
+    assert found[0]["n_rows"] == 60
     assert 0 < found[0]["points"][0]["utility"]["one-way"]["mean"] < 0.5
     with pytest.raises(DataError, match="one flat table"):
         app([*words[:5], "flat.toml", *words[6:]], standalone_mode=False)
@@ -207,8 +208,8 @@ def test_a_killed_run_goes_on_with_units_cut_anew_and_pays_once(place, monkeypat
             raise Killed
 
     monkeypatch.setattr(journals.os, "fsync", synced)
-    both, schema = tables(150, seed=4), us.Schema.loads(SMALL)
-    asked = {"epsilon": 2, "delta": "1e-6", "method": "mst"}
+    both, schema = tables(60, seed=4), us.Schema.loads(SMALL)
+    asked = {"epsilon": 2, "delta": "1e-6", "method": "independent"}
     run = us.RunOptions(checkpoint=place / "run", keep_checkpoint=True)
     with pytest.raises(Killed):
         us.synthesize(both, schema, **asked, run=run)
@@ -247,11 +248,11 @@ CORNERS = {
 }
 
 
+@pytest.mark.parametrize("method", ["independent", pytest.param("mst", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(("text", "both"), CORNERS.values(), ids=[*CORNERS])
-@pytest.mark.nightly(every=3)
-def test_whatever_stands_in_the_tables_makes_a_release_that_holds(text, both, tmp_path):
+def test_whatever_stands_in_the_tables_makes_a_release_that_holds(text, both, method, tmp_path):
     schema = us.Schema.loads(text)
-    release = us.synthesize(both, schema, epsilon=1, delta="1e-6", method="mst")
+    release = us.synthesize(both, schema, epsilon=1, delta="1e-6", method=method, sets=1)
     release.save(tmp_path / "out")
     assert "broken" not in {state for _, state, _ in understudy_verify.verify(tmp_path / "out")}
     assert us.Release.load(tmp_path / "out").linked_sets
@@ -259,7 +260,7 @@ def test_whatever_stands_in_the_tables_makes_a_release_that_holds(text, both, tm
 
 
 @pytest.mark.parametrize("formats", ["csv", "sav", "dta"])
-@pytest.mark.nightly(every=3)
+@pytest.mark.nightly
 def test_both_tables_are_written_for_other_programs(place, formats):
     if formats != "csv":
         pytest.importorskip("pyreadstat", reason="an extra is not installed")
