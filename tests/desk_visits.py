@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from html import unescape
 from pathlib import Path
 
@@ -68,23 +69,33 @@ def hidden(answer, name):
     return unescape(re.search(rf'name="{name}" value="([^"]*)"', answer.text)[1])
 
 
-def survey(root):
-    """The bundled survey and its reviewed schema, as files."""
-    demo_data().to_csv(root / "fair.csv", index=False)
-    (root / "fair.toml").write_text(demo_schema().dumps(), encoding="utf-8")
+FEW, ALL = ("age", "religious", "affairs"), demo_schema().names
+ASKED = [
+    {"kind": "mean", "formula": "affairs"},
+    {"kind": "ols", "formula": "affairs ~ age + religious"},
+]
 
 
-def finished_project(root):
-    """A project of the bundled survey, made by the public functions up to its publication."""
-    survey(root)
-    data, schema = demo_data(), demo_schema()
-    asked = [
-        {"kind": "mean", "formula": "affairs"},
-        {"kind": "ols", "formula": "affairs ~ age + religious"},
-    ]
+def survey(root, names=FEW):
+    """Columns of the bundled survey and their reviewed schema, as files."""
+    demo_data()[[*names]].to_csv(root / "fair.csv", index=False)
+    (root / "fair.toml").write_text(demo_schema().part(names).dumps(), encoding="utf-8")
+
+
+@cache
+def finished_release(names):
+    """Of these columns, made once."""
+    data, schema = demo_data()[[*names]], demo_schema().part(names)
+    return us.synthesize(data, schema, epsilon=2, delta="1e-6", sets=2, analyses=ASKED)
+
+
+def finished_project(root, names=FEW):
+    """A project of these columns, made by the public functions up to its publication."""
+    survey(root, names)
+    release = finished_release(names)
     project = Project.create(root / "finished")
-    project.write_text("schema.toml", schema.dumps())
-    project.write("questions.toml", {"analyses": asked})
+    project.write_text("schema.toml", demo_schema().part(names).dumps())
+    project.write("questions.toml", {"analyses": ASKED})
     plan = {"epsilon": "2", "delta": "1e-6", "sets": "2", "answers": "", "assume_rows": ""}
     project.write("plan.toml", plan)
     project.update(data=str(root / "fair.csv"))
@@ -93,7 +104,6 @@ def finished_project(root):
         verdict={"is": "accepted", "reason": "It is fit for its use."},
         step="publish",
     )
-    release = us.synthesize(data, schema, epsilon=2, delta="1e-6", sets=2, analyses=asked)
     release.save(project.folder / "release")
     Known(root / "configuration" / "understudy" / "desk.json").add(project.folder)
     return project

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from desk_visits import finished_project, survey, wide_survey
+from desk_visits import ALL, finished_project, survey, wide_survey
 
 pytestmark = [pytest.mark.desk, pytest.mark.whole]
 
@@ -84,7 +84,7 @@ def page(browser):
 
 @pytest.fixture
 def server(tmp_path):
-    survey(tmp_path)
+    survey(tmp_path, ALL)
     found = Server(tmp_path)
     yield found
     found.kill()
@@ -421,7 +421,7 @@ def serious_faults(page, address, looks=LOOKS):
 
 
 def test_axe_finds_nothing_serious_on_any_page(page, tmp_path):
-    project = finished_project(tmp_path)
+    project = finished_project(tmp_path, ALL)
     server = Server(tmp_path)
     try:
         page.goto(server.link)
@@ -439,7 +439,7 @@ def test_axe_finds_nothing_serious_on_any_page(page, tmp_path):
 
 
 def test_axe_finds_nothing_serious_on_published_pages(browser, tmp_path):
-    folder = finished_project(tmp_path).folder / "release"
+    folder = finished_project(tmp_path, ALL).folder / "release"
     page = browser.new_context().new_page()
     for name in ("report.html", "results.html", "codebook.html"):
         looks = [(400, "light"), (900, "dark")]

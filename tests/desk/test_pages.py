@@ -448,7 +448,7 @@ def test_from_the_file_to_the_archive_and_the_same_as_the_command(tmp_path):
 
 def test_two_tables_are_drafted_shown_and_confirmed(tmp_path):
     visitor = Visitor(tmp_path)
-    for name, table in tables(100, seed=1).items():
+    for name, table in tables(40, seed=1).items():
         table.write_csv(tmp_path / f"{name}.csv")
     visitor.new_project()
     said = {"title": "People", "unit": "a household", "rows": "private"}
@@ -480,6 +480,7 @@ def schema_at(visitor):
 
 
 @pytest.mark.whole
+@pytest.mark.nightly
 def test_a_release_of_the_desk_is_that_of_the_command_that_it_shows(tmp_path, monkeypatch):
     """With noise from a seed, byte by byte."""
     pytest.importorskip("statsmodels")

@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from night import NIGHT
 from understudy.features.scores import LEAST_SPREAD, RANK_UNIT, REACH, RankScores, shorten_vectors
 
-reproducible = settings(derandomize=True, deadline=None, max_examples=300, database=None)
+reproducible = settings(
+    derandomize=True, deadline=None, max_examples=300 if NIGHT else 80, database=None
+)
 LARGEST = 2**20
 
 

@@ -135,12 +135,12 @@ def require_all_spent(place, told, processes, spends, cap):
     assert totals.spent.pure > cap - Fraction(processes + 1, 10)
 
 
-@pytest.mark.nightly
 def test_a_few_processes_spend_a_file(tmp_path):
     place = made(str(tmp_path / "ledger"), 1)
     require_all_spent(place, tmp_path / "told", 4, 5, 1)
 
 
+@pytest.mark.nightly
 def test_a_few_processes_spend_a_server(postgres, tmp_path):
     place = made(in_database(postgres, "few"), 1)
     require_all_spent(place, tmp_path / "told", 4, 5, 1)

@@ -131,6 +131,7 @@ def test_the_package_passes_the_checks_of_cran(r):
     assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-1000:]
 
 
+@pytest.mark.nightly
 def test_estimates_are_those_of_python(made, told):
     same(told["mean"], us.analyze(made, "mean", "age"))
     same(told["shares"], us.analyze(made, "proportion", "sex", level=0.9))
@@ -139,6 +140,7 @@ def test_estimates_are_those_of_python(made, told):
     assert told["refused"][0].startswith("There is no column or function 'nothing'")
 
 
+@pytest.mark.nightly
 def test_a_model_that_r_fits_is_pooled_by_the_rule_of_the_release(made, told):
     def share(frame):
         values = np.asarray(frame["sex"] == 2, dtype=float)
@@ -150,6 +152,7 @@ def test_a_model_that_r_fits_is_pooled_by_the_rule_of_the_release(made, told):
     assert told["binned"] == [str(refused.value)]
 
 
+@pytest.mark.nightly
 def test_sets_are_data_frames_with_labels_and_without_codes(made, told):
     first = made.tables[0]
     assert told["sets"] == [[made.manifest.n_rows]] * 3
@@ -168,6 +171,7 @@ def test_sets_are_data_frames_with_labels_and_without_codes(made, told):
     assert [row["label"] for row in told["codebook"]] == ["female", "male", "refused"]
 
 
+@pytest.mark.nightly
 def test_haven_reads_labels_and_missing_codes(made, told):
     first = made.tables[0]
     spss, stata = told["spss"], told["stata"]
@@ -188,6 +192,7 @@ def test_haven_reads_labels_and_missing_codes(made, told):
     assert stata["labels"] == ["male", "female", "refused"]  # in the order of their numbers
 
 
+@pytest.mark.nightly
 def test_survey_runs_on_a_set(made, told):
     income = made.tables[0]["net income"].filter(made.tables[0]["net income"] >= 0)
     mean, error = told["survey"]

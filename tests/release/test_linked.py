@@ -30,7 +30,7 @@ BOTH = Schema.loads(SCHEMA + RULES)
 def release():
     run = us.RunOptions(insecure_noise_seed=3, seed=4)
     return us.synthesize(
-        tables(400, seed=1), BOTH, epsilon=3, method="mst", delta=1e-6, sets=2, run=run
+        tables(150, seed=1), BOTH, epsilon=3, method="mst", delta=1e-6, sets=2, run=run
     )
 
 
@@ -382,7 +382,7 @@ ALTERED = {
 
 
 @pytest.mark.parametrize("alter", ALTERED.values(), ids=[*ALTERED])
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly(every=4)
 def test_altered_tables_are_refused_by_whoever_reads_them(alter, copied):
     alter(copied)
     seal(copied)

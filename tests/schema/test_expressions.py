@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from night import NIGHT
 from understudy.schema import Categorical, Integer
 from understudy.schema.expressions import Expression, span_of, values_of
 
@@ -115,7 +116,7 @@ TEXTS = st.recursive(
 
 
 @given(TEXTS, st.integers(-3, 4), st.integers(1, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60 if NIGHT else 25, deadline=None)
 def test_spans_hold_all_values(text, a, b):
     columns = {
         "a": Integer(kind="integer", lower=-3, upper=4),

@@ -12,11 +12,12 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from night import NIGHT
 from understudy.errors import SchemaError
 from understudy.schema import Schema, toml
 from understudy.schema.references import resolve_references
 
-reproducible = settings(derandomize=True, deadline=None, max_examples=40)
+reproducible = settings(derandomize=True, deadline=None, max_examples=40 if NIGHT else 20)
 VALIDATOR = jsonschema.Draft202012Validator(Schema.json_schema())
 
 TEXT = """
@@ -255,7 +256,7 @@ anything = st.recursive(
 )
 
 
-@settings(reproducible, max_examples=100)
+@settings(reproducible, max_examples=100 if NIGHT else 30)
 @given(st.fixed_dictionaries({"lists": anything, "defaults": anything, "columns": anything}))
 def test_whatever_stands_there_is_resolved_or_refused(content):
     with suppress(SchemaError):

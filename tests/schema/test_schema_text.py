@@ -8,10 +8,11 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from night import NIGHT
 from understudy.errors import SchemaError
 from understudy.schema.toml import SchemaText, entry_text, laid_out
 
-reproducible = settings(derandomize=True, deadline=None, max_examples=60)
+reproducible = settings(derandomize=True, deadline=None, max_examples=60 if NIGHT else 25)
 
 TEXT = '''# head
 format = 1

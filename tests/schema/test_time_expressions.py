@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from night import NIGHT
 from understudy.schema.temporal import (
     seconds_of_moment,
     seconds_of_span,
@@ -20,7 +21,7 @@ from understudy.schema.time_expressions import (
     seconds_of_times,
 )
 
-reproducible = settings(derandomize=True, deadline=None, max_examples=60)
+reproducible = settings(derandomize=True, deadline=None, max_examples=60 if NIGHT else 15)
 digits = st.integers(0, 99).map(lambda n: f"{n:02d}") | st.integers(0, 9).map(str)
 odd = st.sampled_from(["", " ", "٣", "x", "-", "+", "T", "P", "Z", "\n", "null", "1:2", "PT"])
 clocks = st.tuples(digits, digits, digits).map(":".join)

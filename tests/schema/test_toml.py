@@ -155,7 +155,7 @@ def types_of(value):
 
 
 @pytest.mark.fuzz
-@settings(reproducible, max_examples=80 if NIGHT else 25)
+@settings(reproducible, max_examples=80 if NIGHT else 12)
 @given(schemas())
 def test_round_trip_is_exact(schema):
     text = schema.dumps()
@@ -169,7 +169,7 @@ def test_round_trip_is_exact(schema):
     ]
 
 
-@settings(reproducible, max_examples=60)
+@settings(reproducible, max_examples=60 if NIGHT else 25)
 @given(schemas())
 def test_whatever_is_written_fits_the_json_schema(schema):
     VALIDATOR.validate(as_json(schema.dumps()))
@@ -445,7 +445,7 @@ def test_a_number_without_end_is_a_fault_like_any_other():
         Schema.loads(f"n_rows = {'1' * 5_000}")
 
 
-@settings(reproducible, max_examples=80 if NIGHT else 25)
+@settings(reproducible, max_examples=80 if NIGHT else 12)
 @given(schemas(), st.data())
 def test_a_spoilt_schema_is_refused_with_its_fault_and_without_a_crash(schema, data):
     """Any entry replaced by something else, anywhere: either it is a schema, or it is told."""

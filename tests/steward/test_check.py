@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from night import NIGHT
 from understudy.data.rows import require_columns
 from understudy.data.sources import open_rows
 from understudy.errors import DataError
@@ -229,7 +230,7 @@ def test_a_type_that_has_lost_the_levels_is_a_finding():
 SECRETS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6).map("secret ".__add__)
 
 
-@settings(derandomize=True, deadline=None, max_examples=30)
+@settings(derandomize=True, deadline=None, max_examples=30 if NIGHT else 10)
 @given(st.lists(SECRETS, min_size=3, max_size=3))
 def test_no_value_stops_the_check_or_shows_up(values):
     frame = pl.DataFrame(dict.fromkeys(SCHEMA.names, values))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from night import NIGHT
 from understudy.errors import DataError, SchemaError, name_fault
 from understudy.schema import Schema
 from understudy.steward.check import check
@@ -19,7 +20,7 @@ from understudy.steward.draft import draft_schema
 
 pytestmark = pytest.mark.whole
 
-reproducible = settings(derandomize=True, deadline=None, max_examples=40)
+reproducible = settings(derandomize=True, deadline=None, max_examples=40 if NIGHT else 12)
 DAY = datetime.date
 RANDOM = np.random.default_rng(7)
 N = 200
@@ -354,7 +355,7 @@ cells = st.one_of(
 )
 
 
-@settings(reproducible, max_examples=150)
+@settings(reproducible, max_examples=150 if NIGHT else 40)
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), cells, st.booleans())
 def test_no_content_stops_a_draft_and_the_data_fit_it(name, values, categorical):
     series = pl.Series(values or [None])

@@ -92,6 +92,7 @@ def test_parts_make_expected_widths_narrower_than_even_ones():
         return np.mean([np.median(own) for own in by.values()])
 
     how = {"epsilon": 1, "delta": "1e-6", "assume_rows": 5_000, "budget": {"layer": 0}}
+    how |= {"method": "independent"}
     together = us.plan(SCHEMA, analyses=texts, **how)
     alone = {
         text: us.plan(SCHEMA, analyses=[text], **how | {"budget": {"layer": 0, "answers": "0.1"}})

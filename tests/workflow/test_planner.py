@@ -12,6 +12,7 @@ from understudy.errors import InferenceError, MethodError
 from understudy.workflow.options import SynthesisOptions
 from understudy.workflow.planner import Planner
 
+SCHEMA = demo_schema().part(["age", "yrs_married", "religious", "affairs"])
 ANALYSES = ("mean affairs", "ols affairs ~ religious", "correlation age + yrs_married")
 HOW = SynthesisOptions(analyses=ANALYSES, assume_rows=6_000)
 
@@ -19,9 +20,9 @@ HOW = SynthesisOptions(analyses=ANALYSES, assume_rows=6_000)
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @pytest.mark.nightly(every=2)
 def test_widths_at_any_epsilon_are_those_of_plans(delta):
-    planner = Planner(demo_schema(), delta=delta, how=HOW)
+    planner = Planner(SCHEMA, delta=delta, how=HOW)
     for epsilon in ("0.3", "1.7", "3"):
-        planned = us.plan(demo_schema(), epsilon=epsilon, delta=delta, how=HOW).expected
+        planned = us.plan(SCHEMA, epsilon=epsilon, delta=delta, how=HOW).expected
         found = planner.expected(epsilon)
         assert [(one.analysis, one.name, one.refused) for one in found] == [
             (one.analysis, one.name, one.refused) for one in planned
@@ -36,11 +37,11 @@ def test_widths_at_any_epsilon_are_those_of_plans(delta):
 
 @pytest.mark.nightly
 def test_the_least_epsilon_is_within_two_percent_of_a_grid_search():
-    planner = Planner(demo_schema(), delta="1e-6", how=HOW)
+    planner = Planner(SCHEMA, delta="1e-6", how=HOW)
     width, text = 0.45, "mean affairs"
 
     def reached(epsilon):
-        planned = us.plan(demo_schema(), epsilon=epsilon, delta="1e-6", how=HOW).expected
+        planned = us.plan(SCHEMA, epsilon=epsilon, delta="1e-6", how=HOW).expected
         return next(one.half_width for one in planned if one.analysis == text) <= width
 
     found = float(planner.least_epsilon({text: width}))
@@ -50,7 +51,7 @@ def test_the_least_epsilon_is_within_two_percent_of_a_grid_search():
 
 
 def test_what_no_epsilon_reaches_is_refused_with_what_sampling_leaves():
-    planner = Planner(demo_schema(), delta="1e-6", how=HOW)
+    planner = Planner(SCHEMA, delta="1e-6", how=HOW)
     with pytest.raises(MethodError, match="sampling alone leaves ±"):
         planner.least_epsilon({"mean affairs": 1e-6})
     with pytest.raises(InferenceError, match="is declared"):
@@ -62,12 +63,12 @@ def test_what_no_epsilon_reaches_is_refused_with_what_sampling_leaves():
 
 
 def test_another_delta_and_other_parts_are_those_of_plans():
-    planner = Planner(demo_schema(), delta="1e-6", how=HOW)
+    planner = Planner(SCHEMA, delta="1e-6", how=HOW)
     planner.expected(1)
     for delta, parts in (("1e-9", {}), ("1e-6", {"answers": "0.7", "lines": "0.05"}), (0, {})):
         how = SynthesisOptions(analyses=ANALYSES, assume_rows=6_000, budget=parts)
         found = planner.beside(delta=delta, how=how)
-        planned = us.plan(demo_schema(), epsilon="1.7", delta=delta, how=how)
+        planned = us.plan(SCHEMA, epsilon="1.7", delta=delta, how=how)
         assert found.expected("1.7") == planned.expected
         shares = found.shares("1.7")
         assert sum(shares.values()) - shares["rows"] == 1
@@ -75,4 +76,4 @@ def test_another_delta_and_other_parts_are_those_of_plans():
 
 
 def test_without_analyses_nothing_is_expected():
-    assert Planner(demo_schema(), how=SynthesisOptions()).expected(1) == ()
+    assert Planner(SCHEMA, how=SynthesisOptions()).expected(1) == ()

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.whole
 
 N, TOP = 6_000, 10_000.0
 ANALYSES = ["ols pay ~ age", "mean pay ~ sex", "ols age ~ pay"]
-ASKED = {"epsilon": 4, "delta": "1e-6", "analyses": ANALYSES}
+ASKED = {"epsilon": 4, "delta": "1e-6", "analyses": ANALYSES, "method": "independent"}
 
 
 def shapes(rng):
@@ -197,6 +197,7 @@ def lost(upper):
 def test_a_slope_on_a_number_in_a_small_part_of_its_bounds_is_said_to_be_refused():
     """And it is, in each of four releases."""
     asked = {"epsilon": 1, "delta": "1e-6", "analyses": ["ols age ~ pay"]}
+    asked |= {"method": "independent"}
     plan = us.plan(lost(1_000_000), assume_rows=2_000, **asked)
     assert all(one.refused for one in plan.expected)
     assert plan.ranges[0].refusal > 0.99
@@ -237,6 +238,7 @@ def test_means_of_money_in_far_wider_bounds_are_said_to_be_between_widths(bounds
     """Of numbers in a hundredth of their range, whose place nobody declared, and where one did."""
     halves, plans = {}, {}
     asked = {"epsilon": 1, "delta": "1e-6", "analyses": ["mean pay ~ sex", "total pay"]}
+    asked |= {"method": "independent"}
     for name, more in {"known": {"typical": [200, 2_400]}, "unknown": {}}.items():
         schema = us.Schema.loads(
             column("pay", "continuous", source="law", **{"lower": 0, **MONEY[bounds], **more})

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import understudy as us
 from exported import SCHEMA, release
+from night import NIGHT
 from understudy.errors import ReleaseError, name_fault
 from understudy.release.ddi import codebook_xml, require_codebook
 from understudy.release.export_values import variables
@@ -183,7 +184,7 @@ TEXT = st.text(
 )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60 if NIGHT else 20, deadline=None, derandomize=True)
 @given(TEXT.filter(lambda name: not name_fault(name)), TEXT, TEXT, TEXT)
 def test_any_text_goes_through_every_description(made, name, level, label, words):
     """Names, levels, labels and titles of any signs: written, and read as the same."""

@@ -497,6 +497,7 @@ def test_what_there_is_none_of_is_said(page):
         assert f"{what}: there is nothing of the kind." in page
 
 
+@pytest.mark.nightly
 def test_a_survey_with_many_of_all_kinds_stays_small(check):
     many = {name: values[:1] * 5_000 for name, values in KEPT.items()}
     check(internal_page(replace(wide(), **many)), MAX_BYTES)

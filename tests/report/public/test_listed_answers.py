@@ -72,13 +72,21 @@ def release(name):
     return us.synthesize(rows, schema, **{"epsilon": 3, "insecure_noise_seed": 2} | REQUESTS[name])
 
 
+each_request = pytest.mark.parametrize(
+    "name",
+    [
+        name if name == "declared" else pytest.param(name, marks=pytest.mark.nightly)
+        for name in REQUESTS
+    ],
+)
+
+
 @cache
 def asked(name):
     return answered_kinds(release(name))
 
 
-@pytest.mark.parametrize("name", REQUESTS)
-@pytest.mark.nightly(every=4)
+@each_request
 def test_what_is_listed_is_answered_and_the_rest_refused(name):
     made = release(name)
     for kind in asked(name):
@@ -109,8 +117,7 @@ def test_correlations_of_numbers_beyond_their_bounds_are_of_numbers_that_are_cut
         assert "Error bars for 3 pairs of columns." in public_page(release(name))
 
 
-@pytest.mark.parametrize("name", REQUESTS)
-@pytest.mark.nightly(every=4)
+@each_request
 def test_every_command_on_the_page_and_every_name_in_show_is_answered(name):
     made = release(name)
     commands = re.findall(r"understudy analyze release [^<\n]+", html.unescape(public_page(made)))

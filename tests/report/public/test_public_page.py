@@ -94,6 +94,7 @@ def test_odd_names_are_escaped(make, check):
 
 
 @pytest.mark.whole
+@pytest.mark.nightly
 def test_wide_table_stays_below_one_megabyte(make, check):
     columns = {
         f"variable number {j} of the survey": {

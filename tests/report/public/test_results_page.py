@@ -38,12 +38,13 @@ ASKED = [
 ]
 
 
+HOW = {"epsilon": 4, "delta": "1e-6", "method": "independent"}
+
+
 @pytest.fixture(scope="module")
 def release():
     rows = people(np.random.default_rng(5), 3000)
-    return us.synthesize(
-        rows, SCHEMA, epsilon=4, delta="1e-6", analyses=ASKED, insecure_noise_seed=3
-    )
+    return us.synthesize(rows, SCHEMA, **HOW, analyses=ASKED, insecure_noise_seed=3)
 
 
 @pytest.fixture(scope="module")
@@ -76,14 +77,14 @@ def test_numbers_are_those_of_analyze_and_reasons_those_of_the_refusal(release):
 
 def planned(release, kind, formula):
     """What `plan` says of the same request by default, by estimate."""
-    plan = us.plan(SCHEMA, epsilon=4, delta="1e-6", analyses=ASKED)
+    plan = us.plan(SCHEMA, **HOW, analyses=ASKED)
     assert plan.assumed_rows == release.manifest.expected["records"] == 1000
     return {one.name: one for one in plan.expected if one.analysis == f"{kind} {formula}"}
 
 
 def test_an_answer_that_tells_little_is_called_wide(check):
     rows = people(np.random.default_rng(5), 3000)
-    asked = {"epsilon": 0.05, "delta": "1e-6", "analyses": ["mean x", "mean wage"]}
+    asked = {**HOW, "epsilon": 0.05, "analyses": ["mean x", "mean wage"]}
     wide = us.synthesize(rows, SCHEMA, **asked, insecure_noise_seed=3)
     told = declared_results(wide)
     n_wide = sum(one.answer is not None and not one.counts for one in told)
@@ -120,7 +121,7 @@ def test_a_refusal_keeps_its_plan(release):
 
 
 def test_the_plan_may_be_for_records_like_those_of_a_release(release, tmp_path):
-    asked = {"epsilon": 4, "delta": "1e-6", "analyses": ["mean y"]}
+    asked = {**HOW, "analyses": ["mean y"]}
     asked |= {"assume_rows": 700, "like": release}
     rows = people(np.random.default_rng(6), 500)
     made = us.synthesize(rows, SCHEMA, insecure_noise_seed=3, **asked)
