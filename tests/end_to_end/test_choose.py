@@ -39,9 +39,9 @@ SCHEMA = us.Schema.loads(
     + column("age", "integer", lower=0, upper=99, bins=5, source="law")
 )
 CANDIDATES = [us.SynthesisOptions(method="independent"), us.SynthesisOptions(method="mst")]
-CHOICE = us.Choice(candidates=CANDIDATES, accept={"city & job": "0.05", "age": "0.2"}, tries=20)
+CHOICE = us.Choice(candidates=CANDIDATES, accept={"city & job": "0.05", "age": "0.2"}, tries=4)
 FILE = """
-tries = 20
+tries = 4
 [accept]
 "city & job" = 0.05
 age = 0.2
@@ -89,11 +89,19 @@ def test_the_independent_checker_follows_it(published):
     assert {rule for rule, state, _ in found if state != "ok"} <= {"signature"}
 
 
-def test_a_dependence_has_the_better_candidate_win(people):
-    """Twenty tries at ε = 4: independent columns miss the limit by about 1,000 records."""
-    best = [us.choose(people, SCHEMA, CHOICE, epsilon=4).manifest for _ in range(3)]
-    chosen = {one.method for one in best if one.choice["met"]}
-    assert chosen <= {"mst"}
+def test_a_dependence_has_the_better_candidate_win(people, monkeypatch):
+    """Independent columns miss the limit by about 1,000 records, and noise has some tens."""
+    made, tried = chooses.measure_and_draw, []
+
+    def noted(request, *rest):
+        tried.append(request.name)
+        return made(request, *rest)
+
+    monkeypatch.setattr(chooses, "measure_and_draw", noted)
+    monkeypatch.setattr(chooses.LawOfTries, "sample", lambda *_: 8)
+    best = us.choose(people, SCHEMA, CHOICE, epsilon=4).manifest
+    assert len(tried) == 8
+    assert best.method == ("mst" if "mst" in tried else "independent")
 
 
 @pytest.mark.parametrize("change", ["cheaper", "no choice", "another law", "no step"])
@@ -123,7 +131,7 @@ def _number(many, _source):
 def test_nothing_of_the_tries_is_told(people, monkeypatch):
     """With one try or with many: the same stages, charges and progress."""
     told = []
-    for many in (1, 5):
+    for many in (1, 3):
         monkeypatch.setattr(chooses.LawOfTries, "sample", partial(_number, many))
         stages = []
         run = us.RunOptions(progress=lambda *what, to=stages: to.append(what))
@@ -133,19 +141,21 @@ def test_nothing_of_the_tries_is_told(people, monkeypatch):
 
 
 def test_a_try_that_fails_is_the_worst_and_ends_nothing(people, monkeypatch):
-    made = chooses.measure_and_draw
+    made, tried = chooses.measure_and_draw, []
 
     def failing(request, *rest):
-        if request.name == "independent":
+        tried.append(request.name)
+        if len(tried) != 1:
             raise MethodError("something that was measured")
         return made(request, *rest)
 
     monkeypatch.setattr(chooses, "measure_and_draw", failing)
-    monkeypatch.setattr(chooses.LawOfTries, "sample", lambda *_: 30)
-    assert us.choose(people, SCHEMA, CHOICE, epsilon=4).manifest.method == "mst"
-    alone = replace(CHOICE, candidates=CANDIDATES[:1])
+    monkeypatch.setattr(chooses.LawOfTries, "sample", lambda *_: 3)
+    best = us.choose(people, SCHEMA, CHOICE, epsilon=4).manifest
+    assert len(tried) == 3
+    assert best.method == tried[0]
     with pytest.raises(MethodError, match="No candidate could make a release"):
-        us.choose(people, SCHEMA, alone, epsilon=4)
+        us.choose(people, SCHEMA, CHOICE, epsilon=4)
 
 
 def test_a_continued_run_draws_nothing_again(people, tmp_path, monkeypatch):
@@ -349,7 +359,7 @@ def test_with_delta_a_law_that_allows_less_to_a_try_is_refused(with_delta, tmp_p
 
 
 def test_a_plan_says_what_tries_cost():
-    plan = us.plan_choice(SCHEMA, CHOICE, epsilon=4)
+    plan = us.plan_choice(SCHEMA, replace(CHOICE, tries=20), epsilon=4)
     assert plan.shares.one.epsilon == 2
     assert [one.budget.epsilon for one in plan.plans] == [F(9, 5)] * 2
     assert 0.5 < plan.chance < 1
@@ -367,7 +377,7 @@ def test_the_command_makes_and_plans_it(people, tmp_path):
     assert "costs 2 times that" in planned.output
     made = CliRunner().invoke(app, [*told, "--json"])
     assert made.exit_code == 0, made.output
-    assert json.loads(made.stdout)["choice"]["tries"] == 20
+    assert json.loads(made.stdout)["choice"]["tries"] == 4
     assert us.Release.load(tmp_path / "out").guarantee.epsilon == 4
     assert not (tmp_path / "out.checkpoint").exists()
 

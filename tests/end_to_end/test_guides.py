@@ -180,6 +180,7 @@ def test_the_guide_to_the_desk_writes_what_it_walks_over(workplace):
     assert Path("desk/fair.csv").exists()
 
 
+@pytest.mark.nightly
 def test_the_guide_to_households_runs(workplace, capsys):
     run(DOCS / "how-to/households.md", scope := {})
     shown = " ".join(capsys.readouterr().out.split())
@@ -258,6 +259,7 @@ def test_the_guide_of_codebooks(workplace, capsys):
     assert drafted["sex"].left_as_drafted == ()
 
 
+@pytest.mark.nightly
 def test_the_guide_to_weights(workplace, capsys):
     """What it says of each number holds in the run, which draws noise anew."""
     schema, finite, grouped, dealt = (

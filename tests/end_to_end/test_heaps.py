@@ -44,11 +44,12 @@ def share(table, heap=1000):
     return float(np.mean(numbers[numbers >= 0] % heap == 0))
 
 
+HOW = {"epsilon": 1, "delta": "1e-6", "method": "independent"}
+
+
 @pytest.fixture(scope="module")
-def release(tmp_path_factory):
-    made = us.synthesize(rows(), HEAPED, epsilon=1, delta="1e-6", insecure_noise_seed=5)
-    made.save(tmp_path_factory.mktemp("heaps") / "release")
-    return made
+def release():
+    return us.synthesize(rows(), HEAPED, **HOW, insecure_noise_seed=5)
 
 
 @pytest.fixture(scope="module")
@@ -74,13 +75,13 @@ def test_as_many_records_lie_on_heaps_as_rows(method, delta):
 
 
 def test_what_is_planned_is_what_is_paid(release):
-    planned = us.plan(HEAPED, epsilon=1, delta="1e-6")
+    planned = us.plan(HEAPED, **HOW)
     steps = [step for step in planned.setup if step.form == "heaps"]
     paid = [entry for entry in release.manifest.ledger if entry["mechanism"] == "noisy heaps"]
     assert [step.columns for step in steps] == [("income",)]
     assert [float(step.share) for step in steps] == pytest.approx([0.95 / 50])
     assert [entry["cells"] for entry in paid] == [step.n_cells for step in steps]
-    assert not [s for s in us.plan(PLAIN, epsilon=1, delta="1e-6").setup if s.form == "heaps"]
+    assert not [s for s in us.plan(PLAIN, **HOW).setup if s.form == "heaps"]
 
 
 def test_a_saved_release_is_read_checked_and_drawn_from_again(release, folder):

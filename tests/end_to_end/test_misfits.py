@@ -179,7 +179,8 @@ def watched(place, understudy, monkeypatch):
     def run(data, *switches):
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
         ask = ("--schema", "people.toml", "--epsilon", "1", "--out", "release")
-        return Run(*understudy("synthesize", data, *ask, *switches))
+        how = ("--method", "independent")
+        return Run(*understudy("synthesize", data, *ask, *how, *switches))
 
     return run
 
@@ -267,10 +268,11 @@ def test_nothing_is_counted_where_nobody_listens(place, understudy, monkeypatch)
 
     monkeypatch.setattr(synthesize_module, "misfits", counted)
     monkeypatch.chdir(place)
-    ask = ("synthesize", "bad.csv", "--schema", "people.toml", "--epsilon", "1", "--out")
+    ask = ("synthesize", "bad.csv", "--schema", "people.toml", "--epsilon", "1")
+    ask += ("--method", "independent", "--out")
     assert understudy(*ask, "one").code == 0
     assert understudy(*ask, "two", "--quiet").code == 0
-    us.synthesize(rows(age=1), us.Schema.loads(SCHEMA), epsilon=1)
+    us.synthesize(rows(age=1), us.Schema.loads(SCHEMA), epsilon=1, method="independent")
     with pytest.raises(AssertionError, match="looked at"):
         confided(rows(age=1))
 

@@ -85,7 +85,7 @@ def people(rng, n):
 
 @pytest.fixture(scope="module")
 def rows():
-    return people(np.random.default_rng(4), 6000)
+    return people(np.random.default_rng(4), 3000)
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def test_it_is_saved_and_read_again(found, tmp_path):
 
 
 @pytest.mark.parametrize(("delta", "kind"), [("0", "pure"), (DELTA, "approximate")])
-@pytest.mark.parametrize("schema", [SCHEMA, public(6000)], ids=["private", "public"])
+@pytest.mark.parametrize("schema", [SCHEMA, public(3000)], ids=["private", "public"])
 @pytest.mark.nightly(every=2)
 def test_any_rows_and_any_delta(rows, schema, delta, kind):
     promised = {"epsilon": 2, "delta": delta}

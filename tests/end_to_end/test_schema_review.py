@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,10 +21,15 @@ from understudy.steward import draft
 SECRET = "SECRET-VALUE-77"
 
 
-@pytest.fixture
-def drafted(monkeypatch, understudy, tmp_path):
-    """An empty folder with rows and their draft, and a function that reviews it by some answers."""
-    monkeypatch.chdir(tmp_path)
+def drafts(rows, folder):
+    """A folder with rows and their draft, as the command writes it."""
+    rows.to_csv(folder / "rows.csv", index=False)
+    (folder / "draft.toml").write_text(us.draft(folder / "rows.csv"), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
     rng = np.random.default_rng(4)
     rows = pd.DataFrame(
         {
@@ -34,8 +40,14 @@ def drafted(monkeypatch, understudy, tmp_path):
             "joy": rng.choice([1, 2, 9], 300),
         }
     )
-    rows.to_csv("rows.csv", index=False)
-    assert understudy("schema", "draft", "rows.csv", "-o", "draft.toml").code == 0
+    return drafts(rows, tmp_path_factory.mktemp("answers"))
+
+
+@pytest.fixture
+def drafted(answers, monkeypatch, understudy, tmp_path):
+    """An empty folder with rows and their draft, and a function that reviews it by some answers."""
+    shutil.copytree(answers, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
 
     def review(*answers, options=()):
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{one}\n" for one in answers)))
@@ -110,13 +122,11 @@ def test_conventions_are_accepted_at_once_only_where_the_rows_can_object(drafted
 
 
 @pytest.fixture
-def numbers(drafted, understudy):
+def numbers(drafted):
     """Rows of eight columns of numbers, and a function that reviews their draft."""
     rng = np.random.default_rng(5)
     rows = pd.DataFrame({f"q{k}": rng.integers(100, 10**5, 300) for k in range(8)})
-    rows.to_csv("rows.csv", index=False)
-    Path("draft.toml").unlink()
-    assert understudy("schema", "draft", "rows.csv", "-o", "draft.toml").code == 0
+    drafts(rows, Path())
     return drafted, rows
 
 
@@ -286,7 +296,9 @@ def test_no_release_asks_what_a_check_finds(drafted, monkeypatch):
     assert not us.check(wrong, declared).ok
     monkeypatch.setattr(check_file, "check", never)
     monkeypatch.setattr(draft, "check_rows", never)
-    made = us.synthesize(wrong, declared, epsilon=1, method="independent")
-    right = us.synthesize("rows.csv", declared, epsilon=1, method="independent")
+    made, right = (
+        us.synthesize(rows, declared, epsilon=1, method="independent")
+        for rows in (wrong, "rows.csv")
+    )
     assert made.guarantee.statement == right.guarantee.statement
     assert made.manifest.ledger == right.manifest.ledger

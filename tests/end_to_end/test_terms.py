@@ -42,8 +42,11 @@ def rows():
     return pl.DataFrame({"w": w, "income": np.clip(income, 1, 100), "age": age, "sex": sex})
 
 
+HOW = {"delta": "1e-6", "method": "independent"}
+
+
 def release_of(head, analyses=ASKED, **more):
-    how = {"delta": "1e-6", "method": "independent", "insecure_noise_seed": 3, "epsilon": 20}
+    how = {**HOW, "insecure_noise_seed": 3, "epsilon": 20}
     return us.synthesize(rows(), Schema.loads(head + COLUMNS), analyses=analyses, **how | more)
 
 
@@ -136,7 +139,7 @@ def test_both_readers_accept_what_was_measured_and_see_a_change(folder, release,
 
 def test_plan_says_how_wide_and_refuses_what_cannot_be_bought():
     schema = Schema.loads(HEAD + COLUMNS)
-    plan = us.plan(schema, epsilon=20, delta="1e-6", analyses=ASKED)
+    plan = us.plan(schema, **HOW, epsilon=20, analyses=ASKED)
     widths = {(one.analysis, one.name): one.half_width for one in plan.expected}
     assert widths[ASKED[0], "age"] > 0
     assert not any(one.refused for one in plan.expected)
@@ -188,7 +191,7 @@ def test_a_declared_table_of_three_columns_is_counted_beside_the_sets(tmp_path):
 
 
 def test_plan_says_how_wide_cells_are_and_refuses_a_table_of_too_many():
-    plan = us.plan(Schema.loads(HEAD + COLUMNS), epsilon=1, delta="1e-6", analyses=[TABLE])
+    plan = us.plan(Schema.loads(HEAD + COLUMNS), **HOW, epsilon=1, analyses=[TABLE])
     assert len(plan.expected) == 6 * 2 * 10
     assert all(0 < one.noise < 0.1 for one in plan.expected)
     many = COLUMNS.replace("bins = 10", "bins = 1000")
@@ -200,7 +203,7 @@ def test_plan_says_how_wide_cells_are_and_refuses_a_table_of_too_many():
 
 def test_a_declared_quantile_by_group_is_counted_beside_the_sets():
     asked = "median income ~ sex"
-    plan = us.plan(Schema.loads(HEAD + COLUMNS), epsilon=1, delta="1e-6", analyses=[asked])
+    plan = us.plan(Schema.loads(HEAD + COLUMNS), **HOW, epsilon=1, analyses=[asked])
     assert len(plan.expected) == 2
     made = release_of(HEAD, (asked,))
     found = us.analyze(made, "median", "income ~ sex")
@@ -254,7 +257,7 @@ def aged(tmp_path_factory):
 
 def test_a_declared_condition_brings_its_own_bins(aged):
     schema = Schema.loads(HEAD + USUAL)
-    plan = us.plan(schema, epsilon=4, delta="1e-6", analyses=["mean pay where age >= 63"])
+    plan = us.plan(schema, **HOW, epsilon=4, analyses=["mean pay where age >= 63"])
     assert "Declared conditions begin bins of age at 63." in plan.remarks
     assert not any(one.refused for one in plan.expected)
     release, own = us.Release.load(aged), staff()
@@ -292,7 +295,7 @@ def test_a_condition_that_a_release_does_not_tell_is_advised_and_then_answered()
     assert refused.value.code == "not-told"
     assert not advice.cuts
     assert "begins" not in advice.text
-    again = {"epsilon": advice.epsilon, "delta": advice.delta, "insecure_noise_seed": 6}
+    again = how | {"epsilon": advice.epsilon, "delta": advice.delta, "insecure_noise_seed": 6}
     made = us.synthesize(staff(), schema, analyses=[advice.analysis], **again)
     low, high = us.analyze(made, "mean", "age where pay < 99.37").pooled.interval()
     assert 0.3 < (high[0] - low[0]) / 2 / advice.half_width < 3
@@ -326,7 +329,7 @@ def test_a_quantile_by_group_is_advised_to_be_declared_and_then_answered(tmp_pat
     assert 20 < len(edges) <= 41  # by the line, with about as many records in each
     filled = np.histogram(staff()["pay"], edges)[0]
     assert np.quantile(filled, 0.9) < 3 * np.median(filled)
-    plan = us.plan(schema, epsilon=advice.epsilon, delta="1e-6", analyses=[advice.analysis])
+    plan = us.plan(schema, **HOW, epsilon=advice.epsilon, analyses=[advice.analysis])
     assert {one.name.rpartition("of ")[2] for one in plan.expected} == {
         name.rpartition("of ")[2] for name in found.pooled.names
     }

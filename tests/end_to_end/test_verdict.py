@@ -56,7 +56,7 @@ FAR = {
 
 @pytest.mark.parametrize("claim", FAR)
 @pytest.mark.parametrize("rows", ["private", "public"])
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=7)
 def test_far_from_the_border_a_verdict_is_right(claim, rows):
     """Each claim is so far away that nearly all subsets agree; at ε = 1 noise and chance hide that
     in less than 1e-9 of runs."""
