@@ -408,4 +408,6 @@ def test_nothing_is_reserved_without_a_ledger_or_beyond_its_cap(ledger, asked):
         us.reserve(FREE, epsilon=1)
     with pytest.raises(LedgerError, match="is left"):
         us.reserve(BOUND, **{**asked, "epsilon": 4})
+    with pytest.raises(LedgerError, match="A reservation is made here: leave reservation= out"):
+        us.reserve(BOUND, **asked, reservation=1)
     assert kinds(ledger) == []

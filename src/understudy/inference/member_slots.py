@@ -113,5 +113,7 @@ def asked_members(formula: str, schema: Schema) -> MemberSlots | None:
         schema: of the release.
     """
     form = schema.members
-    named = form is not None and words_of(formula) & {*form.columns}
-    return MemberSlots(schema, form) if form is not None and named else None
+    if form is None or not words_of(formula) & {*form.columns}:
+        return None
+    known: MemberSlots = schema.worked_out.setdefault("members", MemberSlots(schema, form))
+    return known

@@ -409,6 +409,11 @@ class Schema(BaseModel):
         """What `with_bins` gave: checking hundreds of rules takes as long as a round's fit."""
         return {}
 
+    @cached_property
+    def worked_out(self) -> dict[str, Any]:
+        """What follows from it and is asked for again and again, kept by other rooms."""
+        return {}
+
     def part(self, names: Collection[str]) -> Self:
         """The same table without its other columns, and without all that names one of these.
 

@@ -830,11 +830,14 @@ def reserve(
         The number of the reservation.
 
     Raises:
-        LedgerError: no ledger governs the table, it cannot be reached, or it refuses the cost.
+        LedgerError: no ledger governs the table, it cannot be reached, or it refuses the cost; or a
+            reservation is given.
         SchemaError: as `synthesize`, and so `BudgetError`, `MethodError`, `NotPrivateError` and
             `ReleaseError`, before anything is reserved.
     """
     how, run = gather("reserve", SynthesizeKeywords, keywords, how=how, run=run)
+    if run.reservation is not None:
+        raise LedgerError("A reservation is made here: leave reservation= out, for synthesize.")
     request = request_of(schema, epsilon=epsilon, delta=delta, how=how)
     outlay, _, _ = _settle(request, how, run, room=False)
     account = outlay.account
