@@ -17,7 +17,7 @@ from understudy.inference.slot_moments import SlotMoments
 from understudy.release.households import members_of
 from understudy.schema import Rule, Schema
 from understudy.schema.geography import Geography
-from understudy.schema.households import NO_MEMBER, Members, slot_column
+from understudy.schema.households import NO_MEMBER, Members, slot_column, state_of_nobody
 
 BY_MOMENTS: Final = (*RATIOS, "total", *MODELS, "correlation")
 """Kinds, of those in `question`, that second moments of all slots answer."""
@@ -68,7 +68,7 @@ class MemberSlots:
         declared = self.wide.columns
         own = {name: declared[slot_column(name, j)] for name in self.form.columns}
         empty = {
-            name: column.n_ordinary + column.codes.index(NO_MEMBER)
+            name: state_of_nobody(column)
             for name, column in own.items()
             if NO_MEMBER in column.codes
         }

@@ -55,7 +55,7 @@ from understudy.inference.weighted import WeightedMatrices, above_notes, answer_
 from understudy.release.release import Release, once
 from understudy.release.sets import first_parts
 from understudy.schema import NUMERIC
-from understudy.schema.households import NO_MEMBER, Members
+from understudy.schema.households import NO_MEMBER, Members, state_of_nobody
 
 _PLAINLY = 0.8  # of the width of another answer, that makes one narrower whatever the noise
 
@@ -129,8 +129,7 @@ class MemberTable(MemberSlots):
         shaped = cells.reshape([column.size for column in own])
         for axis, column in enumerate(own):
             if NO_MEMBER in column.codes:
-                at = column.n_ordinary + column.codes.index(NO_MEMBER)
-                shaped = np.delete(shaped, at, axis=axis)
+                shaped = np.delete(shaped, state_of_nobody(column), axis=axis)
         return shaped.reshape(-1)
 
     def moments(self, columns: Sequence[str]) -> SlotMoments | None:

@@ -62,8 +62,10 @@ from understudy.features.scores import TICKS, UNIT, FeatureMap, Limits, Weightin
 from understudy.inference.complete_cases import CompleteCases, Entries
 from understudy.inference.records import ABSENT, Records
 from understudy.mechanisms.second_moments import SecondMoments, WeightedMoments
+from understudy.release.households import present_in
 from understudy.release.measurement import Measurement
 from understudy.schema import NUMERIC, Integer, Schema
+from understudy.schema.households import NO_MEMBER, state_of_nobody
 
 FREE = -1
 """Of entries that are no released number."""
@@ -803,7 +805,8 @@ def assumed_moments(
         records = records.take(known)
     whole = FeatureMap.of(schema, asked.columns, asked.complete, pure=pure, limits=asked.limits)
     scores, _ = whole.part(kept)
-    sums = _sums(scores, schema, records, np.ones(len(records.complete())))
+    empty = {} if asked.complete else _nobody(schema, rows, kept)
+    sums = _sums(scores, schema, records, np.ones(len(records.complete())), empty)
     return MomentSource.from_values(scores, sums, stddev, pure=pure)
 
 
@@ -822,7 +825,8 @@ def _assumed_weighted(
     scores, _ = whole.part([name for name in asked.columns if name in columns])
     records = Records.of(rows, schema, scores.columns)
     weights = Records.of(rows, schema, (asked.column,)).numbers[asked.column]
-    sums = _sums(scores, schema, records, weighting.ticks(weights) / TICKS)
+    empty = _nobody(schema, rows, scores.columns)
+    sums = _sums(scores, schema, records, weighting.ticks(weights) / TICKS, empty)
     return MomentSource.from_values(scores, sums, stddev, pure=pure)
 
 
@@ -841,7 +845,25 @@ def apart(source: MomentSource, schema: Schema) -> tuple[MomentSource, ...]:
     return tuple(replace(alike, group=group) for group in range(groups))
 
 
-def _sums(scores: FeatureMap, schema: Schema, records: Records, factors: Floats) -> Floats:
+def _nobody(
+    schema: Schema, rows: pl.DataFrame, columns: Sequence[str]
+) -> dict[str, NDArray[np.bool_]]:
+    """Of each column of a slot that may be empty, which units have no member there."""
+    found: dict[str, NDArray[np.bool_]] = {}
+    for j, slot in enumerate(() if schema.members is None else schema.members.slots, start=1):
+        used = [n for n in slot if n in columns and NO_MEMBER in schema.columns[n].codes]
+        if used and schema.members is not None:
+            found |= dict.fromkeys(used, ~present_in(rows, schema.members, j).to_numpy())
+    return found
+
+
+def _sums(
+    scores: FeatureMap,
+    schema: Schema,
+    records: Records,
+    factors: Floats,
+    empty: Mapping[str, NDArray[np.bool_]],
+) -> Floats:
     """Compute the sums of the records without noise; absences count as evenly spread.
 
     Args:
@@ -849,8 +871,14 @@ def _sums(scores: FeatureMap, schema: Schema, records: Records, factors: Floats)
         schema: of the records.
         records: with the columns of the scores.
         factors: with which each record counts, shape (n,).
+        empty: column of a slot → which records have no member there, which they all do count as.
     """
     z = score_values(scores, schema, records)
+    states = {name: state_of_nobody(schema.columns[name]) for name in empty}
+    for name, rows in empty.items():
+        own = scores.tables[name][states[name]] / UNIT
+        own[: isinstance(schema.columns[name], NUMERIC)] = 0  # who is not there has no number
+        z[np.ix_(rows, scores.places(name))] = own
     first, second = scores.pairs
     present = [records.states[scores.each[k].column] != ABSENT for k in scores.numbers]
     squares = [
@@ -858,6 +886,11 @@ def _sums(scores: FeatureMap, schema: Schema, records: Records, factors: Floats)
         for own, k in zip(present, scores.numbers, strict=True)
     ]
     counted, absent = np.array([factors.sum()]), np.zeros(len(scores.coded))
+    for k, square in enumerate(scores.coded):
+        if states.get(square.column) == square.state:
+            own = records.states[scores.each[square.place].column] != ABSENT
+            own = own & empty[square.column]
+            absent[k] = (factors[own] * (z[own, square.place] ** 2 - 0.5)).sum()
     products = (z.T @ (factors[:, None] * z))[first, second]
     parts: list[Floats] = [counted, factors @ z, products, np.array(squares), absent]
     return np.asarray(scores.order.join(parts) * scores.factors)

@@ -288,6 +288,11 @@ def slot_column(name: str, j: int) -> str:
     return f"{name}_{j}"
 
 
+def state_of_nobody(column: Any) -> int:
+    """The state of a column of a slot that may be empty, where it holds nobody."""
+    return int(column.n_ordinary + column.codes.index(NO_MEMBER))
+
+
 def _without_absence(column: Column) -> Column:
     kept = tuple(code for code in column.not_applicable if code != NO_MEMBER)
     return column.model_copy(update={"not_applicable": kept})

@@ -1,4 +1,4 @@
-"""Second moments of members: what one whole household can change, by enumeration."""
+"""Second moments of members: what one household can change, and what plans assume of them."""
 
 import itertools
 from functools import cache
@@ -11,7 +11,8 @@ from understudy.data.sources import open_rows
 from understudy.data.table import Table
 from understudy.features.scores import FeatureMap
 from understudy.inference.member_slots import asked_members
-from understudy.mechanisms.second_moments import ONE, Sensitivity, stack_sums
+from understudy.inference.second_moments import assumed_moments
+from understudy.mechanisms.second_moments import ONE, SecondMoments, Sensitivity, stack_sums
 from understudy.schema import Schema
 
 SCHEMA = """
@@ -91,3 +92,13 @@ def test_one_household_changes_no_more_than_what_its_slots_can(pure):
     person = FeatureMap.of(MEMBERS.schema, ("region", "age", "sex"), pure=pure)
     alone = Sensitivity.of(MEMBERS.schema, person)
     assert largest > 2 * float(alone.l1 if pure else alone.squared_l2)
+
+
+@pytest.mark.parametrize("pure", [False, True])
+def test_what_a_plan_assumes_of_stated_records_is_what_would_be_summed(pure):
+    """Slots without a member count as that, in sums and in squares of numbers beside them."""
+    rows = wide_rows().filter(pl.all_horizontal(pl.col("age_1", "age_2").cast(pl.String) != "7"))
+    scores = FeatureMap.of(WIDE, COLUMNS, pure=pure)
+    moments = assumed_moments(WIDE, rows, SecondMoments(COLUMNS), COLUMNS, 0.0, pure=pure)
+    assert len(scores.coded)
+    assert moments.numbers * scores.factors == pytest.approx(added_by(rows, scores), abs=0.02)
