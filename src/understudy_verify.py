@@ -1279,7 +1279,7 @@ class Release:
     def _is_weighted(self, one: dict[str, Any]) -> bool:
         """Return whether what weighs records is a numeric column, up to a bound within its own."""
         totals, columns = one["totals"] or {}, [self.columns[name] for name in one["of"]]
-        apart = one["of"][1:] if one["kind"] == "weighted" else []
+        apart = one["of"][1:]
         fits = len(columns) == 1 + len(apart) <= 2 and columns[0].numeric
         fits = fits and totals.get("power") in (1, 2) and not {*apart} & {*one["columns"]}
         fits = fits and not any(own.numeric for own in columns[1:])
@@ -1463,7 +1463,8 @@ class Release:
         if not numbers or fields.names[-1] != last:
             return False
         many = {"products": 3, "weighted": 3, "terms": 3, "ranks": 2, "heaps": 1}.get(kind)
-        if n := many and many + (kind == "weighted" and len(one["of"]) > 1):  # heaps: a cell less
+        apart = kind in ("weighted", "terms") and len(one["of"]) > 1
+        if n := many and many + apart:  # heaps: a cell less
             return len(axes) == n and len({*rows}) == len(rows) == entry["cells"] - (n < 2)
         names = one["of"] if kind == "leaf-sums" else one["columns"]
         for name in (name for name in names if kind == "line"):

@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -35,7 +36,7 @@ from understudy.inference.linear import (
     weight_scale,
 )
 from understudy.inference.measured_moments import matrix_of
-from understudy.inference.needed_terms import mean_as_model, needed_terms
+from understudy.inference.needed_terms import NeededTerms, mean_as_model, needed_terms
 from understudy.inference.question import MODELS, RATIOS, Estimand
 from understudy.inference.random_groups import Clustering, Influence
 from understudy.inference.records import Records, complete_records
@@ -47,10 +48,9 @@ from understudy.inference.slot_moments import (
     cluster_factors,
     similarity,
 )
-from understudy.inference.term_moments import TermMatrix, term_matrix
+from understudy.inference.term_moments import TermMatrix, joined_terms, term_matrices
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
-from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Schema
 
 RULE = "moments"
@@ -229,7 +229,7 @@ def _interleaved(names: tuple[str, ...], parts: Sequence[Pooled]) -> Pooled:
 
 
 def moments_of_terms(
-    estimand: Estimand, measurements: Sequence[Measurement], schema: Schema, power: int = 0
+    estimand: Estimand, measurements: Sequence[Measurement], schema: Schema
 ) -> TermMatrix | None:
     """Moments of the terms of a question that others do not answer; None if there are none.
 
@@ -237,15 +237,18 @@ def moments_of_terms(
         estimand: the question.
         measurements: of a release.
         schema: of the release.
-        power: as for `term_matrix`.
     """
-    if all(one.kind is not Kind.TERMS for one in measurements):
-        return None
+    sources = term_matrices(measurements, schema)
+    needed = terms_of(estimand, schema) if sources else None
+    return None if needed is None else joined_terms(sources, needed)
+
+
+def terms_of(estimand: Estimand, schema: Schema) -> NeededTerms | None:
+    """The terms that a question needs moments of; None if it needs none, or has others."""
     try:
-        needed = needed_terms(estimand, schema)
+        return needed_terms(estimand, schema)
     except InferenceError:
         return None
-    return None if needed is None else term_matrix(measurements, schema, needed, power)
 
 
 def answer_of(
@@ -287,9 +290,11 @@ def answer_of_terms(
     *,
     squared: TermMatrix | None = None,
     factor: float = 1.0,
+    clustering: Clustering | None = None,
 ) -> MeasuredAnswer | None:
     """The same, of moments of the terms of the question; arguments as for `answer_of_model`."""
-    answer = _by_terms(estimand, matrix, schema, sets, squared=squared, factor=factor)
+    model = partial(answer_of_model, squared=squared, factor=factor, clustering=clustering)
+    answer = _by_terms(estimand, matrix, schema, sets, model)
     if answer is None or not matrix.beside:
         return answer
     note = BESIDE_NOTE.format(", ".join(matrix.beside))
@@ -302,9 +307,7 @@ def _by_terms(
     matrix: TermMatrix,
     schema: Schema,
     sets: Sequence[Records],
-    *,
-    squared: TermMatrix | None,
-    factor: float,
+    model_of: Callable[..., MeasuredAnswer | None],
 ) -> MeasuredAnswer | None:
     sets = [estimand.select(records) for records in sets]
     if not all(len(records.complete()) > 1 for records in sets):
@@ -314,12 +317,12 @@ def _by_terms(
     if other is not None:
         return other(estimand, matrix, schema, sets)
     if estimand.kind in MODELS:
-        return answer_of_model(estimand, matrix, schema, sets, squared=squared, factor=factor)
+        return model_of(estimand, matrix, schema, sets)
     formula = mean_as_model(estimand)
     if formula is None:
         return None
     model = replace(estimand, kind="ols", formula=formula)
-    answer = answer_of_model(model, matrix, schema, sets, squared=squared, factor=factor)
+    answer = model_of(model, matrix, schema, sets)
     return None if answer is None else _as_mean(answer, estimand, schema)
 
 
@@ -480,7 +483,7 @@ def answer_of_model(
         inverted = linear.denominator, linear.mixed, linear.squared
         parts, notes = (linear.noise, factor * linear.sampling), (*merged, MODEL_NOTES["ols"])
         clustered = None
-        if clustering is not None and not isinstance(matrix, TermMatrix):
+        if clustering is not None:
             clustered = clustering.errors(
                 Influence(
                     matrix.gradient(linear.derivatives),

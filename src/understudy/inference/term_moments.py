@@ -56,6 +56,7 @@ class TermMatrix:
         numbers: as released, sums divided by their weight, in records, shape (numbers,).
         variances: of the noise in them, same shape.
         beside: further columns that records which count have a value of.
+        group: state of the column that sums are taken apart by, of these records; None for all.
     """
 
     scores: TermMap
@@ -63,10 +64,11 @@ class TermMatrix:
     numbers: Floats
     variances: Floats
     beside: tuple[str, ...] = ()
+    group: int | None = None
 
     @classmethod
     def of(cls, scores: TermMap, schema: Schema, values: Floats, stddev: float) -> TermMatrix:
-        """The matrix of numbers as they are released.
+        """The matrix of numbers as they are released, of all records.
 
         Args:
             scores: of the terms.
@@ -111,8 +113,12 @@ class TermMatrix:
         Returns:
             Shape (q, q).
         """
-        gradient = derivatives.reshape(len(derivatives), -1) @ self._entries
+        gradient = self.gradient(derivatives)
         return np.asarray((gradient * self.variances) @ gradient.T)
+
+    def gradient(self, derivatives: Floats) -> Floats:
+        """Derivatives in the released numbers of what has these in the matrix, (q, R, R)."""
+        return np.asarray(derivatives.reshape(len(derivatives), -1) @ self._entries)
 
     def bound_hidden(self, derivatives: Floats) -> Floats:
         """Bound the error by what was not measured: 0, as all records that count were."""
@@ -290,34 +296,56 @@ def _affine_products(term: Term, parts: Sequence[Term | None], scores: TermMap) 
     return [part.T.reshape(width, width, -1) for part in np.split(found, ends)]
 
 
-def term_matrix(
-    measurements: Sequence[Measurement],
-    schema: Schema,
-    needed: NeededTerms,
-    power: int = 0,
-) -> TermMatrix | None:
-    """The moments of the terms of a question, from all that has them; None where nothing does.
+def term_matrices(measurements: Sequence[Measurement], schema: Schema) -> list[TermMatrix]:
+    """All moments of terms that were measured, those of each group of records by themselves.
 
     Args:
         measurements: of a release.
         schema: of the release.
+    """
+    found = list[TermMatrix]()
+    for one in measurements:
+        if one.kind is Kind.TERMS:
+            scores, values = one.term_scores(schema), np.asarray(one.counts, dtype=np.float64)
+            found += apart(TermMatrix.of(scores, schema, values[: scores.size], one.stddev), values)
+    return found
+
+
+def apart(whole: TermMatrix, values: Floats | None = None) -> list[TermMatrix]:
+    """The moments of each group of records, where they are taken apart; else those of all.
+
+    Args:
+        whole: of all records, or of the first group.
+        values: of one group after the other, with weights; None where all groups are alike.
+    """
+    weighting, scores = whole.scores.weighting, whole.scores
+    if weighting is None or not weighting.by:
+        return [whole]
+    groups = weighting.blocks(whole.schema)
+    if values is None:
+        alike = np.broadcast_to(whole.numbers / groups, (groups, scores.size))
+    else:
+        alike = values.reshape(groups, scores.size) / scores.factors
+    return [replace(whole, numbers=own, group=group) for group, own in enumerate(alike)]
+
+
+def joined_terms(
+    sources: Sequence[TermMatrix], needed: NeededTerms, power: int = 0, group: int | None = None
+) -> TermMatrix | None:
+    """The moments of the terms of a question, from all that has them; None where nothing does.
+
+    Those with the limits of the first that has the terms are averaged.
+
+    Args:
+        sources: that may have them.
         needed: by the question.
         power: 0: each record counts as 1; 1 or 2: with its weight, or the square of that.
+        group: of which group of records; None for all.
     """
-    sources = [
-        TermMatrix.of(
-            one.term_scores(schema), schema, np.asarray(one.counts, dtype=np.float64), one.stddev
-        )
-        for one in measurements
-        if one.kind is Kind.TERMS and _power(one.weighting) == power
-    ]
-    return joined_terms(sources, needed)
-
-
-def joined_terms(sources: Sequence[TermMatrix], needed: NeededTerms) -> TermMatrix | None:
-    """The same of matrices; those with the limits of the first that has the terms are averaged."""
     found: TermMatrix | None = None
     for source in sources:
+        if (source.power, source.group) != (power, group):
+            continue
         own = NeededTerms(
             tuple(map(str, source.scores.terms)), source.scores.columns, source.scores.among
         )
@@ -331,7 +359,7 @@ def joined_terms(sources: Sequence[TermMatrix], needed: NeededTerms) -> TermMatr
             at = np.arange(len(numbers))
             improve(numbers, variances, at, part.numbers, part.variances)
             beside = tuple(dict.fromkeys((*found.beside, *part.beside)))
-            found = TermMatrix(found.scores, found.schema, numbers, variances, beside)
+            found = replace(found, numbers=numbers, variances=variances, beside=beside)
     return found
 
 
@@ -389,7 +417,8 @@ def _part(source: TermMatrix, needed: NeededTerms) -> TermMatrix:
         )
     )
     beside = tuple(name for name in scores.columns if name not in own.columns)
-    return TermMatrix(own, source.schema, source.numbers[at], source.variances[at], beside)
+    numbers, variances = source.numbers[at], source.variances[at]
+    return TermMatrix(own, source.schema, numbers, variances, beside, source.group)
 
 
 def _power(weighting: Weighting | None) -> int:

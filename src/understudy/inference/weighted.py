@@ -15,9 +15,9 @@ This is the variance of records drawn one by one with replacement. Strata and cl
 over records; so it is multiplied by the public design effect that the schema declares, if any, and
 by what a sampling fraction of a finite population leaves (`understudy.inference.design_effects`).
 
-**Random groups.** With `variance = "groups"` the moments with t are there once more, of the records
-in each random group of clusters. Then the sampling variance of each of these is that between the
-groups (`understudy.inference.random_groups`), with a t reference.
+**Random groups.** With `variance = "groups"` the moments with t, of columns and of terms, are there
+once more, of the records in each random group of clusters. Then the sampling variance of each of
+these is that between the groups (`understudy.inference.random_groups`), with a t reference.
 
 **What is cut off.** Where weights exceed B, so that E = Σ(w/B − 1)₊ is missing from Σt, a ratio is
 off by at most E/(Σt + E) times what a record can differ from it, and a total by at most B·E times
@@ -48,8 +48,8 @@ from understudy.inference.moment_answers import (
     MeasuredAnswer,
     answer_of_model,
     answer_of_terms,
-    moments_of_terms,
     pool_parts,
+    terms_of,
 )
 from understudy.inference.question import RATIOS, Estimand
 from understudy.inference.random_groups import Clustering, GroupSums, Influence
@@ -61,7 +61,7 @@ from understudy.inference.second_moments import (
     joined_matrix,
 )
 from understudy.inference.slot_moments import SlotMoments
-from understudy.inference.term_moments import TermMatrix
+from understudy.inference.term_moments import TermMatrix, joined_terms, term_matrices
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.release.sets import first_parts
@@ -145,12 +145,38 @@ class WeightedMatrices(Generic[Matrix]):
             schema: of the release, with a weight.
             n: number of records.
         """
-        plain, squared = (
-            moments_of_terms(estimand, measurements, schema, power) for power in (1, 2)
-        )
+        sources = term_matrices(measurements, schema)
+        if not sources:
+            return None
+        excess = _excess(measurements, schema, n)
+        return WeightedMatrices.of_term_sources(estimand, sources, schema, n, excess)
+
+    @staticmethod
+    def of_term_sources(
+        estimand: Estimand,
+        sources: Sequence[TermMatrix],
+        schema: Schema,
+        n: float,
+        excess: float,
+        *,
+        drawn: bool = True,
+    ) -> WeightedMatrices[TermMatrix] | None:
+        """The same from what was measured, or would be; other arguments as for `of_sources`."""
+        needed = terms_of(estimand, schema)
+        if needed is None:
+            return None
+        plain, squared = (joined_terms(sources, needed, power) for power in (1, 2))
         if plain is None or squared is None:
             return None
-        return WeightedMatrices(plain, squared, n, _excess(measurements, schema, n))
+        each = []
+        if by := schema.design.groups:
+            many = range(schema.columns[by].size)
+            found = [joined_terms(sources, needed, 1, group) for group in many]
+            each = [one for one in found if one and one.scores.limits == plain.scores.limits]
+        groups = None
+        if each and len(each) == len(many):
+            groups = GroupSums(by, np.stack([o.numbers for o in each]), each[0].variances, drawn)
+        return WeightedMatrices(plain, squared, n, excess, groups)
 
     @staticmethod
     def of(
@@ -332,17 +358,21 @@ def _model(
     schema: Schema,
     sets: Sequence[Records],
 ) -> MeasuredAnswer | None:
+    about = _of_sampling(estimand, matrices, schema)
+    return answer_of_model(estimand, matrices.plain, schema, sets, **about)
+
+
+def _of_sampling(
+    estimand: Estimand, matrices: WeightedMatrices[Any], schema: Schema
+) -> dict[str, Any]:
+    """What the sampling variance of a model follows from (`answer_of_model`)."""
     clustering = matrices.clustering(schema, estimand, 1)
     factor = float(matrices.factor(schema, estimand, 1)[0])
-    return answer_of_model(
-        estimand,
-        matrices.plain,
-        schema,
-        sets,
-        squared=matrices.squared,
-        factor=factor if clustering is None else matrices.correction,
-        clustering=clustering,
-    )
+    return {
+        "squared": matrices.squared,
+        "factor": factor if clustering is None else matrices.correction,
+        "clustering": clustering,
+    }
 
 
 def answer_of_members(
@@ -380,8 +410,9 @@ def answer_by_terms(
     """
     if matrices.excess:
         raise RefusedError("not-measured", CUT_MODEL, None, anyway=False)
-    squared, factor = matrices.squared, float(matrices.factor(schema, estimand, 1)[0])
-    answer = answer_of_terms(estimand, matrices.plain, schema, sets, squared=squared, factor=factor)
+    answer = answer_of_terms(
+        estimand, matrices.plain, schema, sets, **_of_sampling(estimand, matrices, schema)
+    )
     return _told(answer, estimand, matrices, schema)
 
 
@@ -480,7 +511,7 @@ def _ratios(
     sampling = found.sampling * np.multiply.outer(root, root)
     if clustering is not None:
         alone = matrices.correction * found.sampling
-        own = Influence(found.gradient, found.of_size, alone, np.diag(found.noise), fitted=False)
+        own = Influence(found.gradient, found.of_size, alone, np.diag(found.noise))
         clustered = clustering.errors(own)
         sampling = clustered.sampling
     pooled = pool_parts(
@@ -520,7 +551,7 @@ def _totals(
     estimate = found.estimate
     if clustering is not None:
         alone = np.diag(matrices.correction * spread)
-        own = Influence(found.gradient, found.of_size, alone, np.diag(found.noise))
+        own = Influence(found.gradient, found.of_size, alone, np.diag(found.noise), fitted=False)
         clustered = clustering.errors(own)
         sampling, df, more = clustered.sampling, clustered.df, clustered.notes
         estimate = clustered.known(estimate)

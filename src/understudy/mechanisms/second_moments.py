@@ -79,7 +79,8 @@ factor is a function of the record alone, so its powers are such factors too.
 to the block of its own state, and nothing to the others. Added or removed that is as long as
 before. Replaced in the same state, so is the change; in another state it is v in one block and −v'
 in the other: its squared length |v|² + |v'|² is at most twice that of an added record, its sum of
-sizes too. Numbers of other blocks do not change.
+sizes too. Numbers of other blocks do not change. Sums of terms are taken apart alike: nothing here
+asks what v is.
 
 **Members of units.** A unit with up to M members is one record, with a vector of scores for each
 column of each of its M slots; a slot without a member has a code there. Sums over all members are
@@ -460,7 +461,8 @@ class TermMoments(Mechanism[Released[NoisyTerms], ProductNoise]):
         terms: as texts, closed (`understudy.features.terms.closed`).
         limits: as of `SecondMoments`.
         among: column → states of which a record must have one to count; of other columns any.
-        weighting: factor of all that a record adds; None if each counts as 1.
+        weighting: factor of all that a record adds, and by which states of a column all of it is
+            taken apart; None if each record counts as 1.
     """
 
     name: ClassVar[str] = "noisy term moments"
@@ -483,6 +485,7 @@ class TermMoments(Mechanism[Released[NoisyTerms], ProductNoise]):
         require_limits(self.limits, terms.schema, scores.columns)
         if self.weighting is not None:
             _require_weights(self.weighting, terms)
+            _require_groups(self.weighting.by, scores.columns, terms)
         terms.require(spend)
         counted = f", of records with {_states(self.among, terms.schema)}" if self.among else ""
         weighted = "" if self.weighting is None else f", {self.weighting.words}"
@@ -492,8 +495,10 @@ class TermMoments(Mechanism[Released[NoisyTerms], ProductNoise]):
         self, rows: SecretRows, charges: tuple[Charge[ProductNoise], ...], source: Randomness
     ) -> Outcome[Released[NoisyTerms]]:
         """Make the terms, sum and multiply in one pass, round to the lattice, and add noise."""
-        scores = self.scores(rows.view.schema)
-        values = noisy_sums(rows.score_products(scores), scores, charges[0].parameter, source)
+        scores, noise = self.scores(rows.view.schema), charges[0].parameter
+        apart = self.weighting is not None and self.weighting.by
+        blocks = rows.grouped_products(scores) if apart else (rows.score_products(scores),)
+        values = np.concatenate([noisy_sums(one, scores, noise, source) for one in blocks])
         about = charges[0].recorded, self.limits, self.among, self.weighting
         return answer(NoisyTerms(self.terms, values, *about), None)
 

@@ -52,7 +52,6 @@ from understudy.release.measurement import (
     among_in,
     block_codes,
     pair_codes,
-    product_codes,
     stored_columns,
 )
 from understudy.release.promise_block import RENDERED, promise_lines
@@ -162,7 +161,7 @@ def require_cells(table: Measurement, schema: Schema) -> None:
         sized = all(binned.columns[k].size == len(own) for k, own in table.ranks.items())
         fits = sized and np.array_equal(table.codes, pair_codes(len(table.columns)))
     elif table.kind is Kind.TERMS:
-        fits = np.array_equal(table.codes, product_codes(table.term_scores(schema)))
+        fits = np.array_equal(table.codes, block_codes(table.term_scores(schema), schema))
     elif table.kind in (Kind.PRODUCTS, Kind.WEIGHTED):
         fits = np.array_equal(table.codes, block_codes(table.scores(schema), schema))
     else:
@@ -186,7 +185,7 @@ def _require_weights(data: Mapping[str, Any], schema: Schema) -> None:
     weights, totals = [schema.columns[name] for name in data["of"]], data["totals"] or {}
     apart = data["of"][1:]
     fits = (
-        len(weights) == 1 + (data["kind"] == Kind.WEIGHTED and bool(apart))
+        len(weights) == 1 + bool(apart)
         and isinstance(weights[0], NUMERIC)
         and all(_tells_apart(name, data["columns"], schema) for name in apart)
         and 0 < totals.get("bound", 0) <= weights[0].bounds[1]

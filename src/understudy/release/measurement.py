@@ -261,13 +261,14 @@ def _(value: NoisyWeighted, schema: Schema) -> Content:
 
 @content_of.register
 def _(value: NoisyTerms, schema: Schema) -> Content:
-    scores, weighting = TermMap.of(schema, value.terms, among=value.among), value.weighting
-    content = Content(Kind.TERMS, scores.columns, product_codes(scores), value.values)
+    weighting = value.weighting
+    scores = TermMap.of(schema, value.terms, among=value.among, weighting=weighting)
+    content = Content(Kind.TERMS, scores.columns, block_codes(scores, schema), value.values)
     content = replace(content, terms=value.terms, limits=value.limits, among=value.among)
     if weighting is None:
         return content
     totals = {"bound": weighting.bound, "power": weighting.power}
-    return replace(content, of=(weighting.column,), totals=totals)
+    return replace(content, of=tuple(filter(None, (weighting.column, weighting.by))), totals=totals)
 
 
 @content_of.register
@@ -371,7 +372,7 @@ def stored_axes(
     """Columns of a stored table, each with the labels of its states."""
     if kind in (Kind.PRODUCTS, Kind.WEIGHTED, Kind.TERMS):
         complete = of if kind is Kind.PRODUCTS else ()
-        apart = of[1] if kind is Kind.WEIGHTED and len(of) > 1 else ""
+        apart = of[1] if kind is not Kind.PRODUCTS and len(of) > 1 else ""
         scores: ScoreMap = (
             TermMap.of(schema, terms)
             if kind is Kind.TERMS

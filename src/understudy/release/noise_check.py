@@ -238,8 +238,8 @@ def _terms(step: StatedStep) -> Iterator[Priced]:
         return
     weighting = None
     if told["of"]:
-        totals = told["totals"]
-        weighting = Weighting(told["of"][0], float(totals["bound"]), totals["power"])
+        (column, *apart), totals = told["of"], told["totals"]
+        weighting = Weighting(column, float(totals["bound"]), totals["power"], *apart)
     terms, about = tuple(told["terms"]), (limits_in(told), among_in(told), weighting)
     yield from step.priced_by(TermMoments(terms, *about))
 

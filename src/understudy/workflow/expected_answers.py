@@ -57,6 +57,7 @@ from understudy.inference.second_moments import (
     joined_matrix,
 )
 from understudy.inference.term_moments import TermMatrix, assumed_terms, joined_terms
+from understudy.inference.term_moments import apart as terms_apart
 from understudy.inference.weighted import (
     WeightedMatrices,
     answer_by_terms,
@@ -252,9 +253,10 @@ def _sources(
         for source in apart(assumed_moments(schema, rows, asked, used, stddev, pure=pure), schema)
     ]
     of_terms = [
-        assumed_terms(schema, rows, asked.scores(schema), stddev)
+        source
         for asked, stddev in own
         if isinstance(asked, TermMoments)
+        for source in terms_apart(assumed_terms(schema, rows, asked.scores(schema), stddev))
     ]
     return of_columns, of_terms
 
@@ -311,7 +313,8 @@ class Assumed:
         records = Records.complete_of(self.rows, self.schema, estimand.columns)
         if self.schema.design.weight and estimand.kind in WEIGHTED:
             return self._weighted(estimand, records)
-        own = self._terms(estimand, 0)
+        needed = needed_terms(estimand, self.schema)
+        own = None if needed is None else joined_terms(self.sources[1], needed)
         if own is not None:
             return matrix_answer(estimand, own, self.schema, [records])
         plain = [one for one in of_columns if one.scores.weighting is None]
@@ -346,10 +349,11 @@ class Assumed:
 
     def _weighted(self, estimand: Estimand, records: Records) -> MeasuredAnswer | None:
         """The answer for the population."""
-        plain, squared = self._terms(estimand, 1), self._terms(estimand, 2)
         about = self.n[0], self._excess
-        if plain is not None and squared is not None:
-            own = WeightedMatrices(plain, squared, *about)
+        own = WeightedMatrices.of_term_sources(
+            estimand, self.sources[1], self.schema, *about, drawn=False
+        )
+        if own is not None:
             return answer_by_terms(estimand, own, self.schema, [records])
         weighted = [one for one in self.sources[0] if one.scores.weighting is not None]
         matrices = WeightedMatrices.of_sources(
@@ -358,12 +362,6 @@ class Assumed:
         if matrices is None:
             return None
         return answer_for_population(estimand, matrices, self.schema, [records])
-
-    def _terms(self, estimand: Estimand, power: int) -> TermMatrix | None:
-        """Moments of the terms of a question; None if it needs none, or they are lacking."""
-        needed = needed_terms(estimand, self.schema)
-        own = [one for one in self.sources[1] if one.power == power]
-        return None if needed is None else joined_terms(own, needed)
 
     @property
     def _excess(self) -> float:

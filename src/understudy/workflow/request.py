@@ -200,8 +200,14 @@ class Request:
                 yield WeightedMoments(columns, weight, bound, power), part - apart
                 if apart:
                     yield WeightedMoments(columns, weight, bound, power, groups), apart
+            part, apart = own * of_terms, Fraction(0)
+            among = tuple(one for one in needs if groups not in (*one.columns, *one.among))
+            if groups and power == 1:
+                apart = GROUPS_SHARE * part * Fraction(len(among), max(len(needs), 1))
             weighting = Weighting(weight, bound, power)
-            yield from self._term_answers(needs, own * of_terms, weighting)
+            yield from self._term_answers(needs, part - apart, weighting)
+            if apart:
+                yield from self._term_answers(among, apart, replace(weighting, by=groups))
 
     def _term_answers(
         self, needs: tuple[NeededTerms, ...], spend: Fraction, weighting: Weighting | None = None

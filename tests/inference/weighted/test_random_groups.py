@@ -14,12 +14,23 @@ from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import SchemaError, TooFewError, UnderstudyError
 from understudy.features.scores import FeatureMap, Weighting
+from understudy.features.terms import Term, closed
 from understudy.inference.question import parse
 from understudy.inference.random_groups import Clustering, GroupSums, Influence
 from understudy.inference.records import Records
 from understudy.inference.second_moments import assumed_moments, joined_matrix
-from understudy.inference.weighted import WeightedMatrices, answer_for_population
-from understudy.mechanisms.second_moments import ONE, Sensitivity, WeightedMoments, stack_sums
+from understudy.inference.weighted import (
+    WeightedMatrices,
+    answer_by_terms,
+    answer_for_population,
+)
+from understudy.mechanisms.second_moments import (
+    ONE,
+    Sensitivity,
+    TermMoments,
+    WeightedMoments,
+    stack_sums,
+)
 from understudy.release.consistency import require_cells
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema
@@ -159,6 +170,74 @@ def test_a_linear_model_has_the_variance_between_groups_too(exact):
     assert pooled.stderr**2 == pytest.approx(variances, rel=0.03)
     assert (pooled.df > 10).all()
     assert (pooled.df < GROUPS).all()
+
+
+def with_terms(frame, schema, terms, epsilon=1e6):
+    """Moments of terms, by weight, by squared weight and by group."""
+    gate = open_gate(Table(frame, schema), Budget.of(epsilon, "1e-6", "gdp"), SeededRandomness(1))
+    spend = gate.budget.amount / 4
+    own = [Weighting("w", 4.0, *more) for more in ((1,), (2,), (1, "psu"))]
+    released = [gate.ask(TermMoments(terms, weighting=one), spend=spend) for one in own]
+    return [Measurement.from_released(one, f"m{k}", schema) for k, one in enumerate(released)]
+
+
+def test_models_with_products_have_the_variance_between_groups_too(exact):
+    frame, schema, _ = exact
+    terms = tuple(map(str, closed([Term.read("sex:region"), Term.read("income")])))
+    measurements = with_terms(frame, schema, terms)
+    estimand = parse("ols", "income ~ sex * region", schema)
+    matrices = WeightedMatrices.of_terms(estimand, measurements, schema, float(len(frame)))
+    sets = [Records.complete_of(frame.with_columns(psu=pl.lit("1")), schema, estimand.columns)]
+    found = answer_by_terms(estimand, matrices, schema, sets)
+    w, y = frame["w"].to_numpy(), frame["income"].to_numpy()
+    man, south = (frame["sex"] == "m").to_numpy(), (frame["region"] == "s").to_numpy()
+    x = np.column_stack([np.ones(len(w)), man, south, man & south])
+    inverse = np.linalg.inv((x.T * w) @ x)
+    b = inverse @ (x.T * w) @ y
+    z = (x * (w * (y - x @ b))[:, None]) @ inverse
+    assert found.pooled.estimate == pytest.approx(b, rel=0.01)
+    # Groups of the terms have their own noise and no other; each test draws its own key.
+    variances = [max(by_hand(frame, own), (own**2).sum()) for own in z.T]
+    assert found.pooled.stderr**2 == pytest.approx(variances, rel=0.04)
+    assert (found.pooled.df < GROUPS).all()
+    assert any("between random groups of psu" in note for note in found.pooled.notes)
+    apart = measurements[2]
+    cells = apart.frame(schema)
+    assert cells.columns[0] == "by"
+    read = Measurement.from_json(apart.to_json(), cells, schema)
+    assert read.counts.tolist() == apart.counts.tolist()
+    require_cells(read, schema)
+    without = WeightedMatrices.of_terms(estimand, measurements[:2], schema, float(len(frame)))
+    pooled = answer_by_terms(estimand, without, schema, sets).pooled
+    assert any("no sums by group were measured" in note for note in pooled.notes)
+
+
+@pytest.mark.parametrize("asked", ["group", "numbers"])
+def test_terms_are_taken_apart_by_levels_that_they_do_not_have(asked):
+    by, terms = ("sex", ("sex",)) if asked == "group" else ("income", ("sex",))
+    table = Table(sample(np.random.default_rng(1), 5), schema_of())
+    gate = open_gate(table, Budget.of(1), SeededRandomness(1))
+    with pytest.raises(UnderstudyError, match="cannot be taken apart by"):
+        gate.ask(TermMoments(terms, weighting=Weighting("w", 4.0, 1, by)), spend=gate.budget.amount)
+    assert not gate.ledger
+
+
+def test_few_clusters_count_in_ratios_as_a_fit_and_in_totals_as_they_are():
+    """Of three clusters in three groups: 1/(1 − Q) of a mean, and G/(G − 1) of a total."""
+    schema = dealt_schema()
+    frame = sample(np.random.default_rng(5), 3, 200)
+    of = frame["psu"].str.split(" ").list.last().cast(pl.Int64)
+    frame = frame.with_columns(psu=(of + 1).cast(pl.String))
+    measurements = measured(frame, schema, 1e6)
+    w, y, group = frame["w"].to_numpy(), frame["income"].to_numpy(), of.to_numpy()
+    mean, each = np.average(y, weights=w), np.bincount(group, w) / w.sum()
+    z = np.bincount(group, w * (y - mean)) / w.sum()
+    pooled = ask(frame, schema, measurements, "mean", "income")
+    assert pooled.stderr[0] ** 2 == pytest.approx((z**2).sum() / (1 - (each**2).sum()), rel=0.03)
+    sums = np.bincount(group, w * y, minlength=GROUPS)
+    variance = GROUPS / (GROUPS - 1) * ((sums - sums.mean()) ** 2).sum()
+    pooled = ask(frame, schema, measurements, "total", "income")
+    assert pooled.stderr[0] ** 2 == pytest.approx(variance, rel=0.03)
 
 
 def test_sums_by_group_are_kept_in_a_release(exact):

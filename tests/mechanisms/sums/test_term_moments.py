@@ -138,6 +138,37 @@ def test_factors_and_states_make_no_record_count_for_more():
     assert each == pytest.approx(np.array(slow), abs=4e-4)
 
 
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+def test_terms_by_group_change_no_more_than_is_stated(neighbours):
+    """Every record in each of two groups: added, removed or put in place of another."""
+    terms, levels = terms_of("product"), "kind = 'categorical'\nlevels = [1, 2]\nreviewed = true\n"
+    schema = Schema.loads(schema_of(neighbours).dumps() + f"[columns.g]\n{levels}")
+    scores = TermMap.of(schema, terms, weighting=Weighting("w", 4.0, 1, "g"))
+
+    def added_by(record, group):
+        frame = frame_of([record]).with_columns(g=pl.lit(group))
+        blocks = Table(frame, schema).grouped_products(scores).expose()
+        return np.concatenate([stack_sums(one, scores) for one in blocks]) / ONE
+
+    records = [own for own in every_record() if own[-1]]  # without a weight nothing is added
+    each = np.array([added_by(one, group) for one in records for group in (1, 2)])
+    assert not (each[::2, scores.size :].any())
+    assert not (each[1::2, : scores.size].any())
+    assert each[::2, : scores.size] == pytest.approx(each[1::2, scores.size :])
+    gram, squares, sizes = each @ each.T, (each**2).sum(axis=1), np.abs(each).sum(axis=1)
+    changed, size = squares.max(), sizes.max()
+    if neighbours == "replace":
+        changed = (squares[:, None] + squares - 2 * gram).max()
+        size = max(np.abs(one - each).sum(axis=1).max() for one in each)
+    stated = Sensitivity.of(schema, scores)
+    assert stated.numbers == each.shape[1] == 2 * scores.size
+    assert 0.7 * float(stated.squared_l2) < changed <= float(stated.squared_l2) * 1.001
+    assert 0.7 * float(stated.l1) < size <= float(stated.l1) * 1.001
+    rows = {"rows": "private", "n_rows": None}
+    added = Sensitivity.of(schema.model_copy(update=rows), scores)
+    assert (float(added.squared_l2) * 1.3 < changed) == (neighbours == "replace")
+
+
 def test_sums_of_many_records_are_those_of_each():
     chosen = np.random.default_rng(3).integers(0, len(every_record()), 1_300)
     terms = terms_of("all")
