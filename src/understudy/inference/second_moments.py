@@ -878,7 +878,7 @@ def _sums(
     for name, rows in empty.items():
         own = scores.tables[name][states[name]] / UNIT
         own[: isinstance(schema.columns[name], NUMERIC)] = 0  # who is not there has no number
-        z[np.ix_(rows, scores.places(name))] = own
+        z[np.ix_(np.flatnonzero(rows), list(scores.places(name)))] = own
     first, second = scores.pairs
     present = [records.states[scores.each[k].column] != ABSENT for k in scores.numbers]
     squares = [
