@@ -295,6 +295,28 @@ def test_with_delta_a_run_costs_its_epsilon_and_delta_even_if_it_is_continued(
     assert ledger.verify() == []
 
 
+def test_with_delta_answers_come_from_a_second_release_that_the_usual_part_pays_for(
+    people, with_delta, tmp_path
+):
+    ledger = governed(tmp_path, **ALLOTTED)
+    ledger.enter(past_release(with_delta), "adults")
+    run = us.RunOptions(ledger=tmp_path / "people.ledger", by="Ann")
+    asked = {"delta": "1e-6", "analyses": ["mean age ~ job"], "method": "independent"}
+    second = us.synthesize(people, BOUND, epsilon="0.9", run=run, **asked)
+    second.save(tmp_path / "answers")
+    low, high = us.analyze(second, "mean", "age ~ job").pooled.interval()
+    middle, half = (low + high) / 2, (high - low) / 2
+    assert (half < 12).all()
+    assert (abs(middle - 49.5) < 3 * half).all(), "six standard errors: even ages from 0 to 99"
+    totals = ledger.totals("adults")
+    assert (totals.spent.selected, totals.spent.delta) == (4, F(1, 10**6))
+    assert totals.delta == F(2, 10**6)
+    assert totals.epsilon == pytest.approx(4.9, rel=1e-9)
+    with pytest.raises(LedgerError, match="nothing was entered"):
+        us.synthesize("no such file", BOUND, epsilon="0.9", run=run, **asked)
+    assert ledger.verify() == []
+
+
 def test_with_delta_what_was_made_before_is_entered_as_its_epsilon_and_delta(
     people, with_delta, tmp_path, monkeypatch
 ):
