@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
+from night import NIGHT
 from understudy.errors import InferenceError
 from understudy.inference.combining import (
     between,
@@ -16,7 +17,7 @@ from understudy.inference.combining import (
     single_variance,
 )
 
-MANY = settings(max_examples=40, deadline=None, derandomize=True)
+MANY = settings(max_examples=40 if NIGHT else 12, deadline=None, derandomize=True)
 NUMBER = st.floats(-1e3, 1e3, allow_subnormal=False).map(lambda x: round(x, 6))
 POSITIVE = st.floats(1e-3, 1e3)
 RULES = ["partial", "full", "single"]

@@ -45,6 +45,7 @@ from understudy.inference.records import (
     cell_points,
     grid_numbers,
     is_binned,
+    spikes_beside,
     state_ends,
 )
 from understudy.inference.regression_models import Designs, Influences, finite_values, influences
@@ -317,9 +318,9 @@ def _around(number: float, decimals: int | None) -> tuple[float, ...]:
 def _inner_ends(column: Column, state: int) -> tuple[float, float]:
     """Smallest and largest number that a record of a state can have."""
     assert isinstance(column, NUMERIC)
-    interval = column.intervals[state]
+    intervals = column.intervals
+    interval, spikes = intervals[state], spikes_beside(intervals, state)
     low, high = (float(x) for x in state_ends(column, state))
-    spikes = {piece.low for piece in column.intervals if piece.spike}
     if interval.spike or low == high:
         return low, high
     open_above = isinstance(column, Continuous) and high == interval.high < column.bounds[1]

@@ -25,6 +25,7 @@ from understudy.release.release import Release, once
 from understudy.release.sets import first_parts
 from understudy.schema import NUMERIC, Boolean, Column, Continuous, Ordinal, Schema
 from understudy.schema.base import Code, is_number, number_of, text_of
+from understudy.schema.numeric import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -293,9 +294,19 @@ def grid_numbers(column: Column, state: int, most: int) -> Floats:
     if last - first + 1 > most:
         return np.asarray((first + (np.arange(most) + 0.5) / most * (last - first)) / unit)
     grid = np.arange(first, last + 1) / unit
-    spikes = [piece.low for piece in intervals if piece.spike]
+    spikes = spikes_beside(intervals, state)
     free = grid[~np.isin(grid, spikes)] if spikes else grid
     return free if len(free) else np.array([(interval.low + interval.high) / 2])
+
+
+def spikes_beside(intervals: Sequence[Interval], state: int) -> list[float]:
+    """Spikes at the ends of a bin or within it: as intervals ascend, they stand right beside it."""
+    found = [intervals[state - 1].low] if state and intervals[state - 1].spike else []
+    for after in range(state + 1, len(intervals)):  # of thousands of bins only those near are read
+        if not intervals[after].spike:
+            break
+        found.append(intervals[after].low)
+    return found
 
 
 def _axis(column: Column, per_bin: int) -> tuple[Integers, Floats]:

@@ -24,7 +24,7 @@ from understudy.inference.counts import estimate_counts
 from understudy.inference.estimators import estimate_sets
 from understudy.inference.quantiles import count_quantiles
 from understudy.inference.question import parse
-from understudy.inference.records import Records
+from understudy.inference.records import Records, spikes_beside
 from understudy.inference.refusals import RefusedError
 from understudy.inference.set_answers import known_numbers
 
@@ -425,3 +425,12 @@ def test_places_are_those_of_each_record():
     numbers = np.concatenate([one.numbers["x"] for one in records])
     assert places.shape[1] == 40
     assert (np.floor(places / 0.25) == np.floor(numbers / 0.25)).all()
+
+
+@pytest.mark.parametrize(("kind", "bins"), [("integer", [0, 3, 7, 9]), ("continuous", [0, 3, 9])])
+def test_spikes_beside_a_bin_are_all_that_lie_in_it(kind, bins):
+    text = column("x", kind, lower=0, upper=9, bins=bins, spikes=[0, 2, 3, 8, 9])
+    intervals = us.Schema.loads(text).columns["x"].intervals
+    for state, bin_ in enumerate(intervals):
+        inside = {one.low for one in intervals if one.spike and bin_.low <= one.low <= bin_.high}
+        assert bin_.spike or inside <= set(spikes_beside(intervals, state))

@@ -47,7 +47,7 @@ def release_of(seed, n=5_000, **more):
 
 @pytest.fixture(scope="module")
 def releases():
-    return [release_of(seed) for seed in range(30 if NIGHT else 12)]
+    return [release_of(seed) for seed in range(30 if NIGHT else 4)]
 
 
 def limits_of(release):
@@ -99,7 +99,7 @@ QUESTIONS = {
 @pytest.mark.parametrize("name", QUESTIONS)
 @pytest.mark.nightly
 def test_intervals_cover_the_quantity_that_is_named(releases, everybody, name):
-    """Of 30 releases (12 by day) nearly all at 95 %: so many misses have a probability below 1e-5.
+    """Of 30 releases nearly all at 95 %: so many misses have a probability below 1e-5.
 
     In one release in 50 or so noise alone passes for pay near the bound: then nothing is cut off.
     """

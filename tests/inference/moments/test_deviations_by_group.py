@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import understudy as us
+from night import NIGHT
 from schemas import column
 from understudy.inference.moment_answers import answer_of
 from understudy.inference.needed_terms import all_needed, needed_terms
@@ -47,18 +49,26 @@ def noisy_answer(estimand, rows, shown, stddev, rng):
     return answer_of(estimand, noisy, SCHEMA, sets)
 
 
-@pytest.mark.parametrize(("stddev", "most"), [(0.01, 8), (2.0, 20)], ids=["no noise", "real"])
+@pytest.mark.parametrize(
+    ("stddev", "most"),
+    [pytest.param(0.01, 8, marks=pytest.mark.nightly), (2.0, 20)],
+    ids=["no noise", "real"],
+)
 def test_intervals_cover_the_true_deviation(stddev, most):
-    """Of some records, by group; 640 intervals of 95 % fall below 93 % in 1 of 100 seeds."""
+    """Of some records, by group; 640 intervals of 95 % fall below 93 % in 1 of 100 seeds.
+
+    By day 80, of which fewer than 71 have a probability below 1e-2; half the error covers 54.
+    """
     rng, estimand = np.random.default_rng(7), parse("std", "pay ~ job where age >= 45", SCHEMA)
-    covered, widths = [], []
-    for _ in range(80):
-        rows, shown = draw(rng, 16_000), draw(rng, 16_000)
+    covered, widths, shown = [], [], draw(rng, 16_000)
+    for _ in range(80 if NIGHT else 10):
+        rows = draw(rng, 16_000)
         low, high = noisy_answer(estimand, rows, shown, stddev, rng).pooled.interval()
         covered.append((low <= SCALES * np.sqrt(6)) & (high >= SCALES * np.sqrt(6)))
         widths.append(high - low)
-    assert np.mean(covered) >= 0.93
-    assert np.mean(covered) <= 0.98
+    found = np.mean(covered)
+    assert found >= (0.93 if NIGHT else stats.binom.ppf(0.01, 80, 0.95) / 80)
+    assert found <= 0.98 or not NIGHT
     assert np.median(widths) < most
 
 
@@ -75,10 +85,13 @@ def test_without_noise_it_is_the_deviation_of_the_rows_and_noise_widens_it():
 
 
 def test_a_group_that_is_lost_is_named_and_leaves_the_others():
-    """Two groups of a handful are; 180 intervals of 95 % fall below 90 % in 1 of 400 seeds."""
+    """Two groups of a handful are; 180 intervals of 95 % fall below 90 % in 1 of 400 seeds.
+
+    By day 30 intervals do in 1 of 16.
+    """
     rng, estimand = np.random.default_rng(8), parse("std", "pay ~ job", SCHEMA)
     covered = []
-    for _ in range(30):
+    for _ in range(30 if NIGHT else 5):
         rows, shown = (rare(draw(rng, 16_000)) for _ in range(2))
         pooled = noisy_answer(estimand, rows, shown, 5.0, rng).pooled
         low, high = pooled.interval()
@@ -86,7 +99,8 @@ def test_a_group_that_is_lost_is_named_and_leaves_the_others():
         assert np.isnan(pooled.estimate[6:]).all()
         assert any("Groups without numbers (job[g], job[h])" in note for note in pooled.notes)
         covered.append((low <= SCALES * np.sqrt(6)) & (high >= SCALES * np.sqrt(6)))
-    assert 0.9 <= np.mean(np.array(covered)[:, :6]) <= 0.99
+    assert np.mean(np.array(covered)[:, :6]) >= 0.9
+    assert np.mean(np.array(covered)[:, :6]) <= 0.99 or not NIGHT
 
 
 def rare(frame):

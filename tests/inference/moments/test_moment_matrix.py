@@ -270,6 +270,7 @@ def test_derivatives_of_products_are_the_same_in_parts(coded, monkeypatch):
     np.testing.assert_allclose(matrix.within_cells_by(parts), matrix.within_cells(products))
 
 
+@pytest.mark.nightly
 def test_derivatives_of_shares_of_many_levels_need_little_memory():
     """Of all at once they would be 600 · 301² numbers, 430 MB."""
     levels = [f"l{k}" for k in range(300)]

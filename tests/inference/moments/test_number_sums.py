@@ -160,7 +160,7 @@ def test_sums_are_those_of_generalised_least_squares():
 
 def test_the_noise_is_as_stated_and_less_than_before():
     """Standardised errors of releases; twice the scale, or half of it, would be noticed."""
-    releases = 400 if NIGHT else 100
+    releases = 400 if NIGHT else 40
     rng = np.random.default_rng(3)
     rows = people(rng)
     exact = values(moments(rows, rng, noise=1e-9))

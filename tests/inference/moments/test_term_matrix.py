@@ -183,11 +183,12 @@ def test_errors_by_noise_are_those_of_repeated_noise():
     rows, rng = rows_of(3_000), np.random.default_rng(1)
     estimand, needed = question("ols v ~ x + I(x**2) + s:x")
     exact = matrix_of(rows, needed, stddev=4.0)
+    records = [Records.complete_of(rows, SCHEMA, estimand.columns)]
     found = []
     for _ in range(100 if NIGHT else 60):
         numbers = exact.numbers + rng.normal(size=len(exact.numbers)) * np.sqrt(exact.variances)
         noisy = TermMatrix(exact.scores, SCHEMA, numbers, exact.variances)
-        found.append(answer(estimand.text, rows, noisy))
+        found.append(answer_of(estimand, noisy, SCHEMA, records))
     estimates = np.array([one.pooled.estimate for one in found])
     pooled = answer(estimand.text, rows, exact).pooled
     noise = np.sqrt(np.diag(pooled.covariance) * pooled.synthesis_share)

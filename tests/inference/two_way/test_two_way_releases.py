@@ -202,10 +202,13 @@ def test_declared_ones_are_planned_bought_and_shown(rows, tmp_path):
     # Seed 4 has the one false alarm in 1,000 of values out of domain in `works`.
     release = us.synthesize(rows, SCHEMA, insecure_noise_seed=5, **budget)
     release.save(tmp_path / "r")
-    page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
+    page, read = (
+        (tmp_path / "r" / "report.html").read_text("utf-8"),
+        us.Release.load(tmp_path / "r"),
+    )
     for text in asked:
         kind, formula = text.split(" ", 1)
-        answer = us.analyze(us.Release.load(tmp_path / "r"), kind, formula)
+        answer = us.analyze(read, kind, formula)
         assert answer.rows()[0][1] in page
         assert answer.pooled.rule == "moments" or kind == "independence"
 
