@@ -167,7 +167,7 @@ def test_levels_and_bands_give_the_law_of_the_full_enumeration(epsilon, cap):
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), ONE, Fraction(6)])
 def test_draws_have_the_exact_law(counts, epsilon):
     """The third vector has more records than candidates may have."""
-    drawn = drawn_places(counts, 4, epsilon, 3000, SeededRandomness(3))
+    drawn = drawn_places(counts, 4, epsilon, 1500, SeededRandomness(3))
     assert fits(drawn, enumerated(counts, 4, epsilon)) > FALSE_ALARM
 
 
@@ -198,7 +198,7 @@ def test_a_cap_below_the_needed_level_gives_the_capped_law(monkeypatch):
 @pytest.mark.parametrize("total", [3, 6, 11])
 def test_the_number_of_records_may_be_wrong(total):
     """Candidates have at most that many; here the rows have 6."""
-    drawn = drawn_places((3, 3), total, ONE, 3000, SeededRandomness(6))
+    drawn = drawn_places((3, 3), total, ONE, 1500, SeededRandomness(6))
     assert fits(drawn, enumerated((3, 3), total, ONE)) > FALSE_ALARM
 
 

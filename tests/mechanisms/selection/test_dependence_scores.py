@@ -214,9 +214,7 @@ def engine(some, size, rows):
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 def test_records_out_of_domain_are_counted_like_others(kind, relation):
     """All tables of two records, some out of domain, through the engine's coding."""
-    size = 2 if kind is DistanceFromDependence else 3
-    records = [one for one in RECORDS if one[0] != "2" or size > 2]
-    n = 2
+    records, size, n = [one for one in RECORDS if one[0] != "2"], 2, 2
     rows = public(n) if relation == "replace" else f"row_limit = {n}"
     schema = schema_of((size, 2), rows)
     score = kind(schema, (("a", "b"), ("b", "a"), ("a",), ("b",)))

@@ -42,9 +42,10 @@ def frequencies(n, source, scores, **options):
 ODD = np.arange(6) % 2 == 1
 
 
-@pytest.mark.parametrize("monotone", [False, True])
-@pytest.mark.parametrize("feasible", [None, ODD], ids=["all", "odd only"])
-@pytest.mark.parametrize("epsilon", [F(1, 2), F(2)])
+@pytest.mark.parametrize(
+    ("monotone", "feasible", "epsilon"),
+    [(False, None, F(2)), (True, None, F(1, 2)), (False, ODD, F(1, 2)), (True, ODD, F(2))],
+)
 def test_winners_follow_the_exponential_mechanism(monotone, feasible, epsilon):
     options = {"epsilon": epsilon, "sensitivity": F(3, 2), "monotone": monotone}
     expected = probabilities(SCORES, feasible=feasible, **options)

@@ -185,7 +185,7 @@ def test_no_number_in_between_changes_more():
     rng = np.random.default_rng(5)
     kinds = [NUMBER, MIXED, TWICE, LEVELS, TWO, CODED]
     near = 0.0
-    for _ in range(400):
+    for _ in range(250):
         columns = tuple(kinds[k] for k in rng.integers(0, len(kinds), rng.integers(1, 9)))
         scores = FeatureMap.of(schema_of(columns), names_of(columns))
         bound = Sensitivity.of(schema_of(columns, "replace"), scores).squared_l2
@@ -207,12 +207,12 @@ def test_no_number_in_between_changes_more():
 
 @pytest.mark.parametrize("limits", [(0.0, 1.0), (1.0, 2.0), (0.5, 0.75)])
 def test_numbers_that_are_cut_off_change_no_more(limits):
-    """Every record of three columns, added or in place of another; scores are at most 1 in size.
+    """Every record of two columns, added or in place of another; scores are at most 1 in size.
 
     With limits within the bounds numbers reach 1 in a bin that is not at an end, or never.
     """
-    columns, names = (MIXED, LEVELS, MIXED), ("x0", "x1", "x2")
-    own = dict.fromkeys(("x0", "x2"), limits)
+    columns, names = (MIXED, MIXED), ("x0", "x1")
+    own = dict.fromkeys(names, limits)
     scores = FeatureMap.of(schema_of(columns), names, limits=own)
     low, high = limits
     plain = FeatureMap.of(schema_of(columns), names)
@@ -242,10 +242,10 @@ WIDE = f"kind = 'categorical'\nlevels = {[*map(str, range(24))]}\nreviewed = tru
 
 
 def test_columns_of_many_levels_add_less_among_many_columns():
-    """Every record of three of many columns, added or in place of another."""
+    """Every record of three of many columns, added or in place of another; three of 24 levels."""
     columns, names = (WIDE, LEVELS, MIXED), ("x0", "x1", "x2")
     scores = FeatureMap.of(schema_of(columns), names, many=True)
-    records = list(itertools.product([*map(str, range(24)), "?"], VALUES[LEVELS], VALUES[MIXED]))
+    records = list(itertools.product(["0", "11", "23", "?"], VALUES[LEVELS], VALUES[MIXED]))
     exact, schema = [], schema_of(columns)
     for record in records:
         frame = pl.DataFrame([record], schema=names, orient="row", strict=False)
