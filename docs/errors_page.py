@@ -7,6 +7,7 @@ import inspect
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from understudy import errors
@@ -105,6 +106,7 @@ def classes() -> list[type[errors.UnderstudyError]]:
     ]
 
 
+@cache
 def messages(root: Path) -> dict[str, list[str]]:
     """The messages of each class, found where they are raised; … for what they fill in."""
     found: dict[str, list[str]] = defaultdict(list)

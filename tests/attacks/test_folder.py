@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import understudy as us
+from night import NIGHT
 from understudy.cli import render_release
 from understudy.cli.app import internal_place, print_json, write_text
 from understudy.dp.guarantee import Guarantee
@@ -861,7 +862,7 @@ def used(folder):
 
 
 FUZZ = settings(
-    max_examples=40,
+    max_examples=40 if NIGHT else 12,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

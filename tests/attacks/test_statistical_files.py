@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import understudy as us
+from night import NIGHT
 from understudy.data.sources import open_rows
 from understudy.data.table import Table
 from understudy.schema import Schema
@@ -54,7 +55,7 @@ WRITTEN = {".sav": struct.pack("<d", MARK), ".dta": struct.pack("<d", MARK), ".x
 CELLS = st.binary(min_size=8, max_size=8)
 
 
-@settings(derandomize=True, deadline=None, max_examples=20)
+@settings(derandomize=True, deadline=None, max_examples=20 if NIGHT else 5)
 @pytest.mark.parametrize("ending", WRITERS)
 @example(cell=b"\xff" * 8)
 @example(cell=b"\x7f" + b"\xff" * 7)
@@ -110,7 +111,7 @@ def test_a_file_that_breaks_off_is_one_sentence_without_a_value(ending, tmp_path
         assert not told or told.startswith(f"The file '{path}' ")
 
 
-@settings(derandomize=True, deadline=None, max_examples=20)
+@settings(derandomize=True, deadline=None, max_examples=20 if NIGHT else 5)
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_refused(data, tmp_path_factory):
     ending = data.draw(st.sampled_from(sorted(WRITERS)))

@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 import understudy
+from source_trees import calls_in as calls
+from source_trees import nodes_of as nodes
+from source_trees import tree_of
 from understudy.dp.closed_list import WITH_EPSILON, WITHOUT_EPSILON
 
 SOURCE = Path(understudy.__file__).parent
@@ -35,20 +38,8 @@ def house() -> Sources:
             parts = [source.name, *path.relative_to(source).with_suffix("").parts]
             if parts[-1] == "__init__" and len(parts) > 2:
                 parts.pop()
-            found[".".join(parts)] = ast.parse(path.read_text(encoding="utf-8"))
+            found[".".join(parts)] = tree_of(path)
     return found
-
-
-@cache
-def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
-    """All nodes of a syntax tree; most rules read the same trees."""
-    return tuple(ast.walk(tree))
-
-
-@cache
-def calls(tree: ast.AST) -> tuple[ast.Call, ...]:
-    """All calls within a syntax tree."""
-    return tuple(node for node in nodes(tree) if isinstance(node, ast.Call))
 
 
 def with_module(name: str, text: str) -> Sources:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from source_trees import tree_of
 from understudy import dp
 from understudy.dp.closed_list import load_mechanisms
 
@@ -35,8 +36,7 @@ def test_every_claim_has_a_proof_and_a_test_that_are_there(claim):
     assert proofs
     assert tests
     for file in proofs:
-        tree = ast.parse((ROOM / file).read_text(encoding="utf-8"))
-        assert ast.get_docstring(tree), file
+        assert ast.get_docstring(tree_of(ROOM / file)), file
     for file in tests:
         assert "def test_" in (TESTS / file).read_text(encoding="utf-8"), file
 

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from source_trees import tree_of
+
 ROOT = Path(__file__).parents[2]
 SOURCES = (ROOT / "src", ROOT / "studies/src")
 PLACES = sorted(
@@ -76,15 +78,15 @@ class Package:
     """Definitions of modules, and which refer to which.
 
     Args:
-        texts: of modules by their names.
+        trees: of modules by their names.
     """
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
+    def __init__(self, trees: Mapping[str, ast.Module]) -> None:
         self.definitions: dict[Node, list[ast.stmt]] = {}
         self.imports: dict[str, Imports] = {}
         self.exports: dict[str, Imports] = {}
-        for module, text in texts.items():
-            body = ast.parse(text).body
+        for module, tree in trees.items():
+            body = tree.body
             plain = [one for one in body if not is_for_the_type_checker(one)]
             self.imports[module] = imports_in(iter(plain))
             told = [
@@ -183,16 +185,16 @@ class Package:
 @cache
 def reached() -> set[Node]:
     """From the public names of the package, and from the table of studies."""
-    texts = {
-        module_of(path, source): path.read_text()
+    trees = {
+        module_of(path, source): tree_of(path)
         for source in SOURCES
         for path in source.rglob("*.py")
     }
-    package = Package(texts)
+    package = Package(trees)
     public = ast.literal_eval(
         next(
             ast.unparse(one.value)
-            for one in ast.parse(texts["understudy"]).body
+            for one in trees["understudy"].body
             if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "__all__"
         )
     )
@@ -233,7 +235,8 @@ TEXTS = {
 
 
 def test_what_is_only_imported_annotated_or_used_by_what_is_dead_is_not_reached():
-    found = {node for node in Package(TEXTS).reached([("made", "public")]) if node[1]}
+    trees = {module: ast.parse(text) for module, text in TEXTS.items()}
+    found = {node for node in Package(trees).reached([("made", "public")]) if node[1]}
     assert found == {
         ("made", "public"),
         ("made.home", "used"),

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from source_trees import nodes_of, tree_of
+
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 PLACES = (ROOT, SOURCE, SOURCE / "understudy", ROOT / "tests", ROOT / "studies" / "src")
@@ -18,7 +20,7 @@ FOREIGN = {"json_serialize_plan", "SINGLE_TABLE_V1"}
 @cache
 def trees():
     """Path → syntax tree, of every file of the source."""
-    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+    return {path: tree_of(path) for path in sorted(SOURCE.rglob("*.py"))}
 
 
 @cache
@@ -26,7 +28,7 @@ def known_names():
     """Every name in the source, and every short text: a key, an option, a column of a file."""
     found = {path.stem for path in trees()} | {path.parent.name for path in trees()} | FOREIGN
     for tree in trees().values():
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             for kind in ("name", "id", "attr", "arg", "asname"):
                 if isinstance(name := getattr(node, kind, None), str):
                     found |= set(name.split("."))
@@ -55,7 +57,7 @@ def is_known(name):
         if not file.exists():  # a public name
             return place == SOURCE / "understudy" and set(parts) <= known_names()
         own = {getattr(node, "name", "") for node in trees()[file].body}
-        own |= {node.id for node in ast.walk(trees()[file]) if isinstance(node, ast.Name)}
+        own |= {node.id for node in nodes_of(trees()[file]) if isinstance(node, ast.Name)}
         return not parts or (parts[0] in own and set(parts) <= known_names())
     return set(parts) <= known_names()
 

@@ -1,6 +1,7 @@
 """Whatever the rows and the budget, a release keeps to its schema."""
 
 import datetime
+import json
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import understudy as us
+from understudy.models.model import InferenceFacts
 from understudy_verify import verify
 
 POLARS = {
@@ -108,16 +110,27 @@ def test_any_release_can_be_saved_and_read_again(default, released, tmp_path, ro
 
 
 @pytest.mark.nightly(every=2)
-def test_every_kind_of_release_is_read_as_it_was(case, released, saved):
-    """What loading refuses of a folder that was altered, no method's own release has. Pages say
-    what a release holds, and are not read: `test_every_kind_of_page_is_written` looks at them."""
+def test_every_kind_of_release_is_read_as_it_was_and_accepted(case, released, saved):
+    """What loading refuses of a folder that was altered, no method's own release has; nor what the
+    independent checker refuses, which knows nothing but the specification. Pages say what a release
+    holds, and are not read: `test_every_kind_of_page_is_written` looks at them."""
     require_same(released(case), us.Release.load(saved(case), frame="polars"))
-
-
-@pytest.mark.nightly(every=2)
-def test_every_kind_of_release_is_accepted_by_the_independent_checker(case, saved):
-    """The folder that was just read, by a program that knows nothing but its specification."""
     assert [said for said in verify(saved(case)) if said[1] == "broken"] == []
+    require_described(case, released(case), saved(case))
+
+
+def require_described(case, release, folder):
+    """What inference needs of the method stands in the manifest of a release, and in its folder."""
+    inference, facts = release.manifest.inference, case.configured.inference_facts(release.schema)
+    assert inference.swept == facts.swept
+    assert inference.shrunk == facts.shrunk
+    assert inference.independent == facts.independent
+    assert inference.modelled == facts.modelled
+    wanted = facts.posterior_rule if case.sets_kind == "posterior" else None
+    assert inference.posterior_rule == wanted
+    content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert content["format"] == 2
+    assert InferenceFacts.from_json(content["inference"]) == inference
 
 
 def require_same(release, again):

@@ -8,6 +8,7 @@ import pytest
 import understudy as us
 from understudy._parallel import single_threaded
 from understudy.data.table import Table
+from understudy.demo import demo_data, demo_schema
 from understudy.evaluate.comparison import Comparison
 from understudy.release.decoding import decode
 
@@ -58,6 +59,16 @@ def one_thread():
     """Small fits on several threads wait for each other on a busy machine."""
     with single_threaded():
         yield
+
+
+@pytest.fixture(scope="session")
+def evaluation():
+    """Of two sets of 600 rows of the demonstration, with everything in it."""
+    data = demo_data()[:600]
+    made = us.synthesize(
+        data, demo_schema(), epsilon=1, method="independent", sets=2, insecure_noise_seed=1
+    )
+    return us.evaluate(data, made, by="religious").value
 
 
 @pytest.fixture

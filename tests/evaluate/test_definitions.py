@@ -2,11 +2,8 @@
 
 import json
 
-import pytest
 from markupsafe import escape
 
-import understudy as us
-from understudy.demo import demo_data, demo_schema
 from understudy.evaluate.marginals import MOST_TRIPLES
 from understudy.evaluate.report_page import internal_page
 from understudy.evaluate.scores import DEFINITIONS, Better, Headline
@@ -41,15 +38,6 @@ def test_headlines_and_variants_say_what_the_names_say():
         names = [one.name for one in DEFINITIONS.values() if one.headline is headline]
         assert names
         assert "worst" not in " ".join(names)
-
-
-@pytest.fixture(scope="module")
-def evaluation():
-    data = demo_data()[:600]
-    release = us.synthesize(
-        data, demo_schema(), method="independent", epsilon=1, sets=2, insecure_noise_seed=1
-    )
-    return us.evaluate(data, release, by="religious").value
 
 
 def test_every_score_of_an_evaluation_is_defined(evaluation):

@@ -51,6 +51,7 @@ def gate_of(epsilon, delta="0.000001", sizes=SIZES, n=1_500, seed=1):
 @pytest.mark.parametrize(
     ("delta", "degree"), [("0", 3), ("0", 4), *(("0.000001", k) for k in (2, 3))]
 )
+@pytest.mark.nightly(every=2)
 def test_without_noise_the_workload_is_reproduced(degree, delta):
     """There are rounds for all of it: four where δ = 0, as many as triples, else sixty."""
     gate = gate_of("1000000", delta)
@@ -100,7 +101,7 @@ def test_a_single_column_gets_all():
 @pytest.mark.parametrize("sizes", [(4,), (2, 2), (3, 2), (2, 3, 2)])
 @pytest.mark.parametrize("name", ["aim", "marginals", "mst"])
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=9)
 def test_tables_of_split_sets_are_told_apart(sizes, name, seed):
     """Rounds, and tables that are bought once more, may measure single columns in the order of the
     schema, which is how a fit begins."""

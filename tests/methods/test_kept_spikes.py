@@ -60,7 +60,7 @@ def test_a_heap_of_zeros_is_kept_by_every_method_that_sees_fine_bins(method, del
 
 @pytest.mark.parametrize("delta", ["0", "1e-6"])
 @pytest.mark.parametrize("heaps", [((12.41, 0.3),), ((99.99, 0.25), (1_019.5, 0.25))])
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly(every=4)
 def test_a_heap_on_any_value_is_kept(heaps, delta):
     values = mixed(skewed, *heaps)
     _, drawn = made(values, MONEY, delta=delta)

@@ -38,20 +38,20 @@ def test_it_is_refused_without_permission_and_before_the_rows_are_read():
 
 
 def test_sets_have_shares_of_their_own_from_the_dirichlet_posterior():
-    """Counts (30, 10, 0): a share is Beta(30, 10). Mean and variance of 400 sets of 20,000 records.
+    """Counts (30, 10, 0): a share is Beta(30, 10). Mean and variance of 400 sets of 2,000 records.
 
     Mean within 5 deviations; the ratio of variances leaves 1 ± 0.35 with probability below 10⁻⁵.
     """
     one, rng = model([0] * 30 + [1] * 10, [0, 1] * 20), np.random.default_rng(1)
     shares, never = [], 0
     for _ in range(400):
-        a, _ = one.sample(20_000, rng).states
+        a, _ = one.sample(2_000, rng).states
         shares.append((a == 0).mean())
         never += (a == 2).sum()
     variance = 0.75 * 0.25 / 41
     assert never == 0
     assert abs(np.mean(shares) - 0.75) < 5 * np.sqrt(variance / 400)
-    assert np.var(shares) / (variance + 0.75 * 0.25 / 20_000) == pytest.approx(1, abs=0.35)
+    assert np.var(shares) / (variance + 0.75 * 0.25 / 2_000) == pytest.approx(1, abs=0.35)
 
 
 def test_relations_are_lost_and_impossible_combinations_stay_so():

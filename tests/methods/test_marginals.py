@@ -84,7 +84,7 @@ def release_of(rows, n, method="marginals", seed=1, epsilon="1", **more):
 
 @pytest.mark.parametrize("method", ["marginals", "mst"])
 @pytest.mark.parametrize("seed", range(8))
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=8)
 def test_zeros_stay_exact_and_groups_are_of_a_kind(method, seed):
     """Whatever the noise merges: no impossible record, and no group of values and codes, of a spike
     and others, or of states that a rule tells apart."""
@@ -112,7 +112,7 @@ def test_zeros_stay_exact_and_groups_are_of_a_kind(method, seed):
 
 def test_released_model_and_the_one_that_was_sampled_are_one(tmp_path):
     for name in ("mst", "aim", "marginals"):
-        release = release_of(work(1_000), 1_000, name, sets=1)
+        release = release_of(work(300), 300, name, sets=1)
         gate_model = release.tables[0]
         again = us.Release.load(release.save(tmp_path / name))
         one, two = (model_of(each, 1) for each in (release, again))
@@ -121,7 +121,7 @@ def test_released_model_and_the_one_that_was_sampled_are_one(tmp_path):
             assert a.tolist() == b.tolist()
         for key, values in drawn[0].values.items():
             np.testing.assert_array_equal(values, drawn[1].values[key])
-        assert gate_model.height == 1_000
+        assert gate_model.height == 300
 
 
 @pytest.mark.parametrize("name", ["mst", "aim", "marginals"])
@@ -139,6 +139,7 @@ def test_a_fitted_model_is_restored_from_its_tables_alone(name):
 
 
 @pytest.mark.parametrize("name", ["mst", "aim", "marginals"])
+@pytest.mark.nightly(every=3)
 def test_the_order_of_the_columns_does_not_matter(name):
     rows = work(600)
     one = release_of(rows, 600, name)
@@ -151,6 +152,7 @@ def test_the_order_of_the_columns_does_not_matter(name):
 
 
 @pytest.mark.parametrize("name", ["mst", "aim", "marginals"])
+@pytest.mark.nightly(every=3)
 def test_tables_are_scaled_up_to_all_records_where_some_are_out_of_domain(name):
     """A third of the jobs is not in the code book: the model has all records, in the shares of the
     others, and ages keep theirs."""
@@ -206,7 +208,7 @@ def test_runs_are_groups_of_values_in_their_order():
 def test_a_larger_budget_has_finer_runs():
     """Of the same 3,000 records: as many runs as a cell of two columns has records beside noise."""
     rows, finest = work(3_000), []
-    for epsilon in ("5", "10", "50"):
+    for epsilon in ("5", "50"):
         release = release_of(rows, 3_000, epsilon=epsilon)
         tables = [table for table in release.measurements if len(table.columns) > 1]
         groups = [table.groups["age"] for table in tables if "age" in table.groups]
@@ -309,7 +311,7 @@ def require_close(real, made, *, mean, sd, quartiles):
         assert abs(np.quantile(real, q) - np.quantile(made, q)) <= quartiles * unit
 
 
-@pytest.mark.parametrize("name", ["marginals", "aim"])
+@pytest.mark.parametrize("name", ["marginals", pytest.param("aim", marks=pytest.mark.nightly)])
 def test_numbers_end_to_end(name):
     """10,000 records at ε = 20."""
     n = 10_000

@@ -44,6 +44,7 @@ def chosen(gate):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("delta", ["0", "0.000001"])
+@pytest.mark.nightly(every=5)
 def test_the_tree_of_a_strong_chain_is_the_chain(seed, delta):
     """At ε = 20 the links are thousands of records ahead of any other pair."""
     frame, declared = chain(5_000, seed=seed), schema([4] * 6, 5_000)
@@ -85,7 +86,7 @@ source = "law"
 """
     declared = schema([4] * 6, 300, rules)
     merged = 0
-    for seed in range(15):
+    for seed in range(6):
         frame = chain(300, seed=seed)
         release = us.synthesize(
             frame, declared, method="mst", epsilon="0.3", insecure_noise_seed=seed
@@ -93,7 +94,7 @@ source = "law"
         merged += any(one.groups for one in release.measurements if one.kind == "table")
         (table,) = release.tables
         assert not ((table["x0"] < 2) & (table["x1"] >= 2)).any()
-    assert merged > 5
+    assert merged > 2
 
 
 @pytest.mark.parametrize("cells", [15, 40, 100])

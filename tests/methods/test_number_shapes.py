@@ -61,6 +61,7 @@ def release_of(rows, seed, **more):
 
 
 @pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.nightly(every=3)
 def test_wide_bounds_leave_the_shape(rows, seed):
     """At ε = 2 a mean has an error by noise of 2 % and a deviation one of 6 %; the income that is
     highest is a hundredth of its bound. In 1 or 2 of 60 releases the last record of a tail lies

@@ -289,6 +289,7 @@ def test_columns_and_declared_tables_too_large_to_write_out_are_refused():
 
 @pytest.mark.parametrize("score", ["r", "mi", "f"])
 @pytest.mark.parametrize("head", [PUBLIC, PRIVATE])
+@pytest.mark.nightly(diagonal=True)
 def test_every_score_finds_the_links_of_a_chain(score, head):
     """Three binary columns that follow each other among four noise columns, at a large budget."""
     sizes = dict.fromkeys("abcdefg", 2)

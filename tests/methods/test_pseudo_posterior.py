@@ -185,7 +185,7 @@ def test_a_column_of_states_can_be_the_sensitive_one():
 # --- fully synthetic --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rows", ["public", "private"])
+@pytest.mark.parametrize("rows", ["public", pytest.param("private", marks=pytest.mark.nightly)])
 def test_without_sensitive_columns_all_are_drawn(rows):
     release = synthesize(of=schema(rows=rows), options=FAST, sets=2)
     assert {one.kind for one in release.measurements} == {"posterior"}

@@ -157,6 +157,7 @@ def test_columns_of_no_pair_have_rare_states_merged_in_every_set():
     assert [table.height for table in release.tables] == [40] * 3
 
 
+@pytest.mark.nightly
 def test_few_records_are_closer_than_with_a_stated_share():
     """Mean distance of the columns, numbers in eight parts, over six releases of 800 records."""
     original, distance = rows(800), []

@@ -73,7 +73,12 @@ def test_rules_come_before_tables(rows, small_trees, monkeypatch):
     assert not any(left)
     assert max(distances(rows, release).values()) < 0.03
     assert release.manifest.contradictions == ()
-    left.clear()
+
+
+@pytest.mark.nightly
+def test_without_that_order_a_rule_is_left_over(rows, small_trees, monkeypatch):
+    schema, left = household_schema(slots=SLOTS, traits=SOME), unenforced(monkeypatch)
+    asked = {**ASKED, "method": "marginals", "options": small_trees}
     without_precedence(monkeypatch)
     us.synthesize(rows, schema, **asked)
     assert left[-1] > 0

@@ -50,6 +50,7 @@ def binary_sample(ones, epsilon, seed=3):
 
 
 @pytest.mark.parametrize("bounds", ["threshold", "truncate"])
+@pytest.mark.nightly(every=2)
 def test_one_repetition_of_modips_is_what_the_gate_gives(bounds):
     synthesize = {"threshold": binary.modips_threshold, "truncate": binary.modips_truncation}
     found = synthesize[bounds](binary_sample(12, 1.5))
@@ -121,6 +122,7 @@ def test_study_1_shows_what_is_known():
     assert abs(fair["bias"]) < 0.002
 
 
+@pytest.mark.nightly
 def test_study_1_follows_from_the_seed_alone():
     scenario = binary.Scenario(0.25, 40)
     first = binary.run(scenario, 20, 9)
@@ -179,7 +181,7 @@ def planted_binary(names):
          (binary.TRUNCATION, binary.DP_PRIOR)),
     ],
 )  # fmt: skip
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=9)
 def test_a_wrong_pattern_of_study_1_is_called_wrong(claim, swapped):
     def word(names):
         found = [one for one in binary_verdicts(planted_binary(names), 5_000) if claim in one.claim]

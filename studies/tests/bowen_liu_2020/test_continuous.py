@@ -121,6 +121,7 @@ def test_mean_and_variance_are_those_of_numpy():
     assert variance == pytest.approx(data.var(axis=1, ddof=1))
 
 
+@pytest.mark.nightly
 def test_records_of_a_histogram_lie_in_its_bins():
     data = numeric_data()
     counts = bin_counts(data, histograms.edges(7, NUMERIC.bounds))
@@ -143,6 +144,7 @@ def test_records_of_a_histogram_lie_in_its_bins():
         (1000, 4, {"split": (0.002, 0.94), "perturbed": (0.002, 0.92), "smoothed": (0.134, 0.16)}),
     ],
 )
+@pytest.mark.nightly(every=3)
 def test_study_2_reproduces_an_independent_simulation(n, log_epsilon, targets, monkeypatch):
     """Targets are of 250 runs with a program of its own; within 4 errors of both.
 
@@ -234,7 +236,7 @@ def planted_continuous(names, sign=1, by_size=1):
         ("μ is overestimated", {"sign": -1}),
     ],
 )  # fmt: skip
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=8)
 def test_a_wrong_pattern_of_study_2_is_called_wrong(claim, change):
     def word(**changes):
         found = [one for one in planted_continuous(**changes) if claim in one.claim]

@@ -188,6 +188,7 @@ def test_study_3_shows_what_is_known():
     assert 1.1 < variances[1] < 1.4
 
 
+@pytest.mark.nightly
 def test_study_3_follows_from_the_seed_alone(monkeypatch):
     monkeypatch.setattr(mixed, "LOG_EPSILONS", (0, 3))
     first = mixed.run(MIXED, 3, 9)
@@ -247,7 +248,7 @@ def planted_mixed(*, swapped=False, over=1.0):
         ("σ₁₂: MODIPS has nominal coverage", "not"),
     ],
 )
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=7)
 def test_a_wrong_pattern_of_study_3_is_called_wrong(claim, word):
     for swapped, expected in ((False, "agrees"), (True, word)):
         (found,) = (one for one in planted_mixed(swapped=swapped) if claim in one.claim)

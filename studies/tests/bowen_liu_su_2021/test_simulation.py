@@ -205,6 +205,7 @@ def scales(n):
 
 
 @pytest.mark.parametrize("method", LINES)
+@pytest.mark.nightly(every=3)
 def test_noise_is_of_the_stated_scale(method):
     """m sets of L layers at (1 − r)ε/(mL), as algorithm 1 has it."""
     epsilon = 2.0
@@ -217,6 +218,7 @@ def test_noise_is_of_the_stated_scale(method):
     assert len(release.tables) == 4
 
 
+@pytest.mark.nightly
 def test_all_ways_have_the_same_records_and_noise_of_their_own(monkeypatch):
     seen = {}
     genuine = steps.us.synthesize
@@ -275,6 +277,7 @@ def test_the_saturated_model_has_a_heavier_penalty_beside(monkeypatch):
     assert methods == {ORIGINAL, *LINES, *LIGHT.values()}
 
 
+@pytest.mark.nightly
 def test_the_study_follows_from_the_seed_alone(monkeypatch):
     monkeypatch.setattr(steps, "EPSILONS", (5.0,))
     first = steps.run(SMALL, 1, 9)
@@ -297,6 +300,7 @@ def test_chunks_go_together():
     assert found[0]["rmse_error"] == pytest.approx(1 / math.sqrt(3))
 
 
+@pytest.mark.nightly
 def test_a_large_budget_gives_the_original_back_but_for_its_bins():
     """Bins of width w add w²/12 to the variance and nothing to the coefficients."""
     scenario = Scenario(SATURATED, 4_000)
@@ -383,7 +387,7 @@ def test_the_papers_pattern_is_recognised():
         ({UH: PRIVBAYES, PRIVBAYES: UH}, "Saturated model: PrivBayes is worst in RMSE."),
     ],
 )
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=10)
 def test_another_order_is_called_wrong(swap, claim):
     assert judgements(planted())[claim] == "agrees"
     assert judgements(planted(swap=swap))[claim] == "not"

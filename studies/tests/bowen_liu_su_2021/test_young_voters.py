@@ -133,6 +133,7 @@ def test_printed_sums_follow_from_printed_numbers():
 
 @pytest.mark.parametrize("name", LINES)
 @pytest.mark.parametrize("table", [voter_case.SIMULATED, voter_case.STAND_IN])
+@pytest.mark.nightly(every=6)
 def test_every_line_can_be_planned(name, table):
     """From the schema alone, at the smallest budget, as it is run."""
     found, line = voter_case.find(table), LINES[name]
@@ -237,6 +238,7 @@ def quick(monkeypatch):
     monkeypatch.setitem(LINES, LAPLACE, Line("independent"))
 
 
+@pytest.mark.nightly
 def test_a_repetition_is_a_release_and_its_measures(monkeypatch, voters):
     """Seeded; what is measured does not depend on the order of the rows or of the sets."""
     quick(monkeypatch)
@@ -255,6 +257,7 @@ def test_a_repetition_is_a_release_and_its_measures(monkeypatch, voters):
     assert copies["width"] == pytest.approx(1)
 
 
+@pytest.mark.nightly
 def test_most_pairs_of_the_simulated_voters_are_dependent(voters):
     """The paper's file: 89, 1, 4 and 11 pairs by class of p-value."""
     comparison = Comparison.of(population.schema(), voters, [voters])

@@ -61,6 +61,7 @@ def test_a_second_run_simulates_nothing(tiny, tmp_path, serial):
     assert trace(tiny) == {}
 
 
+@pytest.mark.nightly
 def test_more_repetitions_keep_full_chunks(tiny, tmp_path, serial):
     run_study(tiny.study(), tmp_path / "out", reps=25, jobs=1)
     trace(tiny)
@@ -147,7 +148,7 @@ def test_results_depend_neither_on_jobs_nor_on_interruption(tiny, tmp_path):
     ],
     ids=["empty", "text", "cut", "zeros", "another", "gone"],
 )
-@pytest.mark.nightly(every=3)
+@pytest.mark.nightly(every=6)
 def test_a_broken_chunk_is_run_again(tiny, tmp_path, serial, damage):
     run_study(tiny.study(), tmp_path / "out", reps=5, jobs=1)
     before = (tmp_path / "out" / "results.csv").read_bytes()

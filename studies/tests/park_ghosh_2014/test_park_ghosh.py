@@ -111,6 +111,7 @@ def scenario(method, epsilon=None):
     return Scenario(patient_case.DISCHARGES, method, epsilon, total)
 
 
+@pytest.mark.nightly
 def test_the_simulated_table_is_as_large_as_the_papers(discharges):
     assert discharges.schema.domain.n_allowed == 1_018_967_040_000
     assert discharges.sizes == LEVELS == (6, 18, 3, 4, 7, 16, 16, 13, 9, 25, 25, 3, 2)
@@ -186,6 +187,7 @@ def test_hashed_rows_are_those_of_a_release(discharges):
         assert (getattr(rows[place], name) == getattr(expected, name)).all()
 
 
+@pytest.mark.nightly
 def test_keys_read_off_the_rows_have_the_most_telling_columns(tiny, discharges):
     """Of a column and its copy: log 2; of the two columns of the tiny table: 0.2158 by hand."""
     by_hand = 0.25 * math.log(0.25 / 0.375) + 0.25 * math.log(2) + 0.5 * math.log(0.5 / 0.375)
@@ -232,6 +234,7 @@ def test_priors_are_what_the_stated_budget_buys(name, block, shared, monkeypatch
     assert (asked["seeds"] is prepared.Pool) == ("as published" in name)
 
 
+@pytest.mark.nightly
 def test_a_trace_goes_from_a_record_of_the_table_to_what_the_kernel_drew(discharges):
     """Each step changes its own column at most; at a larger ε more columns stay as they were."""
     steps = sampling_trace.steps(discharges, 1.0)
@@ -279,6 +282,7 @@ def test_uniques_are_those_of_the_evaluation(discharges):
     assert 0 < expected[1] < expected[0]
 
 
+@pytest.mark.nightly
 def test_all_rows_with_replacement_are_as_many(discharges):
     drawn = record_ways.records_of(discharges, ALL_FULL, None, Streams(1))
     assert drawn.shape == (13, 100_000)
@@ -311,7 +315,7 @@ def test_every_method_can_be_planned(name, table):
 @pytest.mark.parametrize(
     "name", [PEGS, RESET_READ, BY_MARGINALS_READ, DIVERSE[0], TABLES, PMI, PMI_READ, FULL, UNIFORM]
 )
-@pytest.mark.nightly(every=3)
+@pytest.mark.nightly(every=9)
 def test_a_chunk_is_reproducible(name, monkeypatch):
     """With regressions on few rows; every way by the kernel that a release calls."""
     monkeypatch.setattr(prepared, "IMPUTATION", Imputation(penalty=0.1, most_rows=200))
@@ -324,6 +328,7 @@ def test_a_chunk_is_reproducible(name, monkeypatch):
     prepared.imputers.cache_clear()
 
 
+@pytest.mark.nightly
 def test_seeds_of_the_pool_are_real_records(discharges):
     pool = prepared.Pool(discharges.sizes, records=discharges.table)
     drawn = np.stack(pool.draw(50, Streams(1).randomness("seeds").uniforms))
@@ -446,6 +451,7 @@ def test_every_point_that_has_failed_has_a_cause(discharges):
     assert "beside PMI it holds in 0 of 9 cases" in found["PeGS.rs ahead at small ε"].words
 
 
+@pytest.mark.nightly
 def test_sensitivity_tables_count_the_cases_of_each_reading(discharges):
     keys, bootstraps, ratios, terms = sensitivity_tables.tables(discharges, made_up_results())
     assert len(keys.headings) == len(sensitivity_tables.READINGS) + 1 == 9

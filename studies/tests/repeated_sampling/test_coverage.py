@@ -91,6 +91,7 @@ def test_every_method_is_in_the_study():
     assert {one.epsilon for one in scenarios if one.method == "independent"} == {0.5, 1, 2, 5}
 
 
+@pytest.mark.nightly
 def test_methods_that_need_public_rows_get_them(monkeypatch):
     plan = plan_module.plan
 

@@ -249,6 +249,7 @@ def test_fits_are_those_of_a_release(few, fitted):
     assert column_model.regression.power == "marginal"
 
 
+@pytest.mark.nightly
 def test_settings_and_models_are_those_asked_for(few):
     found = mechanisms.fits(few, MODEL, Streams(3), settings=SETTINGS[3:])
     assert [(one.mechanism, one.setting) for one in found] == [

@@ -164,6 +164,7 @@ def test_intervals_are_exact(hits, n):
     assert tally.interval(hits, n) == pytest.approx(tuple(expected))
 
 
+@pytest.mark.nightly
 def test_exact_trees_keep_the_bound_and_greedy_ones_do_not(small_rows):
     """At n = 100 some 12 % of the greedy trees of depth 5 break 1/n; none of 800: 10⁻⁴⁴."""
     found = tally.summarise(SMALL, small_rows)

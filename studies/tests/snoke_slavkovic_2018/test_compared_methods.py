@@ -56,6 +56,7 @@ def gate_of(table, reach, bins, seed):
 
 
 @pytest.mark.parametrize("k", [0, 1, 17, 500])
+@pytest.mark.nightly(every=4)
 def test_simulated_sets_are_those_of_the_generator(k):
     """Numbers, and states but for numbers on the edge of a cell."""
     theta = candidates.points()[k]
@@ -154,6 +155,7 @@ def test_finer_points_are_those_of_the_narrower_prior():
     assert searches.around(HERE, 0.4) == pytest.approx(expected)
 
 
+@pytest.mark.nightly
 def test_with_a_large_budget_searches_take_the_best():
     """Rounds come nearer than their first one; columns come nearer still."""
     trees, codes = candidates.trees_of(DEPTH_2), candidates.cells(TABLES[0])
@@ -173,6 +175,7 @@ def test_with_a_large_budget_searches_take_the_best():
 
 
 @pytest.mark.parametrize("shares", [proposals.DEEP, proposals.ALL_DEPTHS])
+@pytest.mark.nightly(every=2)
 def test_limits_stand_for_the_prior(shares):
     """Without a score the law is the prior: its mass, means and deviations come out."""
     points = proposals.weighted(5, shares)
@@ -324,6 +327,7 @@ def test_weights_of_smoothed_histograms_are_what_their_names_say():
 
 
 @pytest.mark.parametrize("name", regression.MECHANISMS)
+@pytest.mark.nightly(every=3)
 def test_one_repetition_of_a_regression_is_what_the_gate_gives(name):
     draw = regression._coefficients(regression.MECHANISMS[name])
     found = draw(TABLES[:1], 4.0, 2.0, np.random.default_rng(1), SeededRandomness(7))

@@ -80,6 +80,7 @@ def test_every_method_of_the_page_is_simulated(two_budgets, monkeypatch):
     assert walked <= names
 
 
+@pytest.mark.nightly
 def test_printed_values_are_near(two_budgets):
     """Of 40 tables at ε = 0.5 and 4, where single values scatter by up to four fifths."""
     rows = repetition_values.summarise(None, simulation.run(COUNTED, 40, 3))

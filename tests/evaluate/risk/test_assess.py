@@ -26,24 +26,25 @@ def halves():
     return data.iloc[: len(data) // 2], data.iloc[len(data) // 2 :]
 
 
+def release_of_half(halves, method, seed):
+    return us.synthesize(
+        halves[0], demo_schema(), epsilon=1, method=method, insecure_noise_seed=seed
+    )
+
+
 @pytest.fixture(scope="module")
 def releases(halves):
     """Six releases of the first half by each of two methods at ε = 1."""
     return {
-        method: [
-            us.synthesize(
-                halves[0], demo_schema(), epsilon=1, method=method, insecure_noise_seed=seed
-            )
-            for seed in range(1, 7)
-        ]
+        method: [release_of_half(halves, method, seed) for seed in range(1, 7)]
         for method in ("marginals", "laplace")
     }
 
 
 @pytest.fixture(scope="module")
-def private(releases):
-    """One of them by each method."""
-    return {method: made[0] for method, made in releases.items()}
+def private(halves):
+    """One such release by each method."""
+    return {method: release_of_half(halves, method, 1) for method in ("marginals", "laplace")}
 
 
 @pytest.fixture(scope="module")

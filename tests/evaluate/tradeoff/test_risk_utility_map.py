@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
@@ -35,11 +34,11 @@ def test_the_package_offers_it():
 def test_a_map_is_internal_unless_the_rows_are_public(found, make_rows, make_schema):
     assert isinstance(found, Internal)
     assert not found.value.public
-    again = tradeoff(
-        make_rows(), make_schema(), **SMALL, utility=["two-way", "specks"], public=True
-    )
+    few = {**SMALL, "methods": ["independent"], "epsilons": [20]}
+    again = tradeoff(make_rows(), make_schema(), **few, utility=["two-way", "specks"], public=True)
     assert isinstance(again, Tradeoff)
-    assert again == dataclasses.replace(found.value, public=True)
+    assert again.public
+    assert again.points == found.value.of("independent")[1:]
     assert again.to_json().keys() >= {"public"}
     assert "internal" not in again.to_json()
     stamped = found.value.to_json()
@@ -203,7 +202,7 @@ def test_a_budget_is_not_measured():
         RISKS["epsilon"].of(None)
 
 
-@pytest.mark.parametrize("epsilon", [1e-5, 1e6])
+@pytest.mark.parametrize("epsilon", [1e-5, pytest.param(1e6, marks=pytest.mark.nightly)])
 def test_any_budget_and_few_rows(epsilon, make_rows, make_schema):
     found = tradeoff(
         make_rows(3),

@@ -30,6 +30,7 @@ def rows():
 
 def released(rows, epsilon, analyses=ASKED):
     asked = {"epsilon": epsilon, "delta": "1e-6", "analyses": analyses, "insecure_noise_seed": 3}
+    asked["method"] = "independent"
     return us.synthesize(rows, SCHEMA, **asked)
 
 

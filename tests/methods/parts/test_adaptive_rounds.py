@@ -75,7 +75,7 @@ METHODS = [
 @pytest.mark.parametrize("delta", ["0", "0.000001"])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "30.123456789"])
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=8)
 def test_the_last_round_spends_all(method, delta, epsilon):
     gate = gate_of(epsilon=epsilon, delta=delta)
     method.fit(gate, gate.budget.amount, 10)
@@ -143,7 +143,7 @@ def test_the_size_of_noise_is_its_mean():
 @pytest.mark.parametrize("method", [Aim, Marginals])
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("cells", [40, 60, 200])
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=8)
 def test_every_choice_fits_the_limit_of_its_time(method, seed, cells):
     """The tree with each choice, by its own triangulation, against the share that is spent."""
     gate = gate_of(seed=seed, epsilon="5")

@@ -90,6 +90,7 @@ def counts(found):
 
 
 @pytest.mark.parametrize(("method", "options"), METHODS)
+@pytest.mark.nightly(every=3)
 def test_the_paper_s_form_makes_each_set_by_itself_whatever_sets_says(method, options):
     found = release(method, options | {"sets": "free"})
     assert found.manifest.sets_kind == "split"
@@ -189,9 +190,9 @@ def drawn_noise(seed, overspend):
 
 @pytest.mark.statistical
 def test_overspent_noise_is_laplace_of_the_smaller_scale():
-    """Kolmogorov-Smirnov at 10⁻⁴ of 11,200 numbers, by day of 4,200; ±30 % of it is rejected."""
+    """Kolmogorov-Smirnov at 10⁻⁴ of 11,200 numbers, by day of 2,800; ±30 % of it is rejected."""
     noise = np.concatenate(
-        [drawn_noise(seed, Fraction(3, 2)) for seed in range(400 if NIGHT else 150)]
+        [drawn_noise(seed, Fraction(3, 2)) for seed in range(400 if NIGHT else 100)]
     )
     pvalue = stats.kstest(noise, stats.laplace(scale=2 / 3).cdf).pvalue
     assert pvalue > FALSE_ALARM
