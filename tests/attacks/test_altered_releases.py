@@ -123,18 +123,21 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize(("missing", "delta"), [("", "1e-6"), ('missing = ["", "?"]\n', 0)])
-def test_every_kind_of_number_has_a_line_that_both_know(missing, delta, tmp_path):
+@pytest.mark.parametrize("name", NUMERIC)
+@pytest.mark.parametrize(
+    ("missing", "delta", "method"),
+    [("", "1e-6", "auto"), ('missing = ["", "?"]\n', 0, "independent")],
+)
+@pytest.mark.nightly(diagonal=True)
+def test_every_kind_of_number_has_a_line_that_both_know(name, missing, delta, method, tmp_path):
     """With number lines and second moments, which name bounds as they were declared."""
-    reviewed = 'source = "s"\nreviewed = true\n'
-    columns = [f'[columns."{n}"]\n{own}\n{missing}{reviewed}' for n, own in NUMERIC.items()]
-    schema = us.Schema.loads("".join(columns))
-    kinds = {name: own.split('"')[1] for name, own in NUMERIC.items()}
-    rows = pl.DataFrame({name: VALUES[kind] * 20 for name, kind in kinds.items()})
+    text = f'[columns.x]\n{NUMERIC[name]}\n{missing}source = "s"\nreviewed = true\n'
+    schema = us.Schema.loads(text + '[columns.g]\nkind = "boolean"\nsource = "s"\nreviewed = true')
+    kind = NUMERIC[name].split('"')[1]
+    rows = pl.DataFrame({"x": VALUES[kind] * 20, "g": [True, False, True] * 20})
     shares = {"budget": {"answers": "0.2", "lines": "0.4"}}
-    release = us.synthesize(rows, schema, epsilon=90, delta=delta, method="independent", **shares)
-    lines = {name for one in release.measurements if one.kind == "line" for name in one.columns}
-    assert lines == set(NUMERIC)
+    release = us.synthesize(rows, schema, epsilon=9, delta=delta, method=method, **shares)
+    assert any(one.kind == "line" for one in release.measurements)
     place = release.save(tmp_path / "r")
     us.Release.load(place)
     assert [said for said in verify(place) if said[1] == "broken"] == []
