@@ -3,7 +3,7 @@
 A method that joins `METHODS` is tested with its defaults; a row in `OPTIONS` adds its options.
 A test takes cases by naming one of `SELECTIONS` among its arguments.
 
-Not every test meets every case, but any two of file, method, δ, kind of rows and kind of sets meet,
+Not every test meets every case, but any two of test, method, δ, kind of rows and kind of sets meet,
 and every method meets each of its options in the tests of ledgers (`meet_in_pairs`).
 `make test-all` has every test meet every case.
 """
@@ -549,15 +549,14 @@ SELECTIONS = {
 }
 
 
-def meet_in_pairs(cases: Sequence[Case], file: str, *, options: bool) -> list[Case]:
+def meet_in_pairs(cases: Sequence[Case], test: str, *, options: bool) -> list[Case]:
     """Take one case of each method, so that all kinds of releases are among them.
 
-    Which one it is rotates with the file of the tests, which share their releases: it is the same
-    whatever else runs.
+    Which one it is rotates with the name of the test: it is the same whatever else runs.
 
     Args:
         cases: that a test may take.
-        file: the name of its module.
+        test: its name.
         options: take one case of each method with each of its options.
     """
     groups: dict[tuple[str, str], list[Case]] = {}
@@ -567,7 +566,7 @@ def meet_in_pairs(cases: Sequence[Case], file: str, *, options: bool) -> list[Ca
     met: set[tuple[str, str]] = set()
     taken = []
     for group, among in groups.items():
-        turn = crc32(f"{file} {group}".encode()) % len(among)
+        turn = crc32(f"{test} {group}".encode()) % len(among)
         best = max(among[turn:] + among[:turn], key=lambda case: len(case.kinds - met))
         met |= best.kinds
         taken.append(best)
@@ -575,10 +574,10 @@ def meet_in_pairs(cases: Sequence[Case], file: str, *, options: bool) -> list[Ca
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    file = metafunc.module.__name__.rpartition(".")[2]
+    test = metafunc.function.__name__
     for argument, cases in SELECTIONS.items():
         if argument in metafunc.fixturenames:
-            pairs = meet_in_pairs(cases, file, options=argument == "each_option")
+            pairs = meet_in_pairs(cases, test, options=argument == "each_option")
             metafunc.parametrize(argument, cases if NIGHT else pairs, ids=str)
 
 

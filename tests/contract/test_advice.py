@@ -176,7 +176,7 @@ def test_advice_is_followed_and_then_the_question_is_answered(name):
 
 
 @pytest.mark.parametrize("name", ["laplace", "independent", "modips", "dirichlet", "marginals"])
-@pytest.mark.nightly(every=3)
+@pytest.mark.nightly(every=5)
 def test_advice_of_a_bootstrap_is_followed(name):
     """What it refuses before it runs anything: columns apart, totals, quantiles, no model."""
     made = release(name)
@@ -198,6 +198,7 @@ def test_advice_of_a_bootstrap_is_followed(name):
             assert all(one.valid for one in follow(error.advice, kind, formula, made))
 
 
+@pytest.mark.nightly
 def test_nothing_is_advised_where_nothing_is_known_to_help():
     """A table of two columns of 2,000 values each is never written out, at any ε.
 

@@ -170,6 +170,7 @@ def test_the_plan_is_what_happens(each_option, released, tables, epsilon):
     assert release.guarantee.neighbours == plan.neighbours
 
 
+@pytest.mark.nightly(every=2)
 def test_private_rows_are_bought_once_and_public_ones_not_at_all(case, released):
     steps = [step["query"] for step in released(case).manifest.ledger]
     assert steps.count("number of rows") == (case.rows == "private")

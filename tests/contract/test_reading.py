@@ -364,7 +364,7 @@ def enlarged_and_read(maker, base, odd):
 
 
 @pytest.mark.parametrize("base", BASES)
-@pytest.mark.nightly(every=8)
+@pytest.mark.nightly(every=16)
 def test_one_row_more_in_a_pandas_frame(base):
     series = BASES[base]()
     n, heads = len(series), Heads(len(series))
@@ -542,7 +542,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("base", VALUES)
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=8)
 def test_one_part_more_in_a_folder_of_parquet_files(base, tmp_path):
     values = VALUES[base]
     first = tmp_path / "1.parquet"

@@ -79,6 +79,7 @@ def without_moments(release):
 
 
 @pytest.mark.parametrize("method", ["marginals", "mst", "aim"])
+@pytest.mark.nightly(every=3)
 def test_second_moments_that_a_fit_took_are_taken_again(method, fitted, tmp_path):
     asked = {"epsilon": "9", "delta": "1e-6", "method": method, "budget": {"answers": "0.5"}}
     release = us.synthesize(ROWS, LEVELS, **asked)

@@ -16,6 +16,7 @@ def content(release):
     return [table.rows() for table in release.tables], measured, release.manifest.to_json()
 
 
+@pytest.mark.nightly(every=3)
 def test_a_noise_seed_stamps_the_release_not_private(case, released):
     """And fixes it: see `test_a_seed_fixes_the_release_with_a_checkpoint_and_from_it`."""
     one = released(case, insecure_noise_seed=3)

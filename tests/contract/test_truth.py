@@ -47,6 +47,7 @@ def test_records_are_drawn_from_the_measured_tables(whole, some):
         assert {tuple(record[name] for name in named) for record in synthetic} <= real
 
 
+@pytest.mark.nightly(every=3)
 def test_cells_come_in_an_order_that_says_nothing(one_set, released):
     for one in released(one_set, insecure_noise_seed=3).measurements:
         assert (np.diff(one.codes) > 0).all()
