@@ -1,5 +1,7 @@
 """Every page of the desk without a browser: what it shows, refuses, and never shows."""
 
+import contextlib
+import io
 import json
 import re
 import shlex
@@ -15,12 +17,29 @@ import pytest
 import understudy as us
 from desk_visits import Visitor, finished_project, hidden, refusal, survey
 from made_members import tables
-from night import NIGHT
+from understudy.cli.app import app
 from understudy.desk import runs
 from understudy.release.folder import checksums
 from understudy.steward.review import Review
 
 pytest.importorskip("starlette", reason="The desk is not installed (extra desk).")
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Short commands that read no rows, which the desk runs in processes of their own: each takes
+    seconds to begin. `test_from_the_file_to_the_archive…` runs some as they are."""
+
+    def short(words, folder):
+        said = io.StringIO()
+        try:
+            with contextlib.chdir(folder), contextlib.redirect_stdout(said):
+                code = app([*words[2:]], standalone_mode=False)
+        except us.UnderstudyError as error:
+            return False, f"Error: {error}"
+        return not code, said.getvalue().strip()
+
+    monkeypatch.setattr(runs, "_short", short)
 
 
 def schema_of(n_columns, *, reviewed):
@@ -263,6 +282,7 @@ def test_pages_are_the_same_for_two_tables_with_one_schema(tmp_path):
     assert pages[0] == pages[1]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_ledgers_page_shows_what_is_spent(tmp_path):
     pytest.importorskip("sqlalchemy")
     from understudy.ledger.account import Caps, Cost, Population
@@ -302,6 +322,7 @@ def test_a_ledgers_page_shows_what_is_spent(tmp_path):
     assert "<td>B. Clerk</td><td>adults</td><td>reserve</td><td>release, μ²/2 = 0.01" in entries
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_an_approval_reserves_in_the_ledger_until_it_is_withdrawn(tmp_path):
     pytest.importorskip("sqlalchemy")
     from understudy.ledger.account import Caps, Population
@@ -382,17 +403,17 @@ def wait(visitor, page):
     raise AssertionError("The run does not end.")
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_documents_are_written_beside_the_release(tmp_path):
     visitor = Visitor(tmp_path)
     visitor.visit(finished_project(tmp_path))
-    others = ["citation", "thresholds"] if NIGHT else []
-    for kind in others:
+    for kind in ("citation", "thresholds"):
         assert visitor.post("publish", do=kind).is_redirect
     assert "needs a curator" in refusal(visitor.post("publish", do="registry", curator="Office A"))
     told = {"curator": "Office A", "use": "Teaching", "region": "Nowhere"}
     assert visitor.post("publish", do="registry", published="2026-11-28", **told).is_redirect
     folder = visitor.project.folder / "documents"
-    names = sorted(["registry.yaml", *(f"{kind}.txt" for kind in others)])
+    names = ["citation.txt", "registry.yaml", "thresholds.txt"]
     assert sorted(one.name for one in folder.iterdir()) == names
     page = visitor.get("publish").text
     assert "codebook in DDI" in page
@@ -505,6 +526,7 @@ def test_a_release_of_the_desk_is_that_of_the_command_that_it_shows(tmp_path, mo
 
 
 @pytest.mark.whole
+@pytest.mark.usefixtures("in_this_process")
 def test_questions_that_came_are_answered_or_refused_with_a_reason(tmp_path):
     pytest.importorskip("statsmodels")
     visitor = Visitor(tmp_path)
