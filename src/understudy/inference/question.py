@@ -40,6 +40,7 @@ from understudy.schema.base import Code, LevelMap
 from understudy.schema.derived import rule_text
 from understudy.schema.expressions import (
     Expression,
+    joined,
     level_state,
     level_test,
     python_tree,
@@ -492,6 +493,7 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
         raise InferenceError("A median has the probability 0.5; take the kind quantile for others.")
     read = _model if kind in MODELS else _of_two if kind in _TWO_TERMS else _linear
     bare, where = split_condition(formula, schema)
+    bare, where = _joined_left(bare), joined(where)
     if where and kind in OF_GROUPS:
         raise InferenceError(f"The kind {kind} is of all records; leave 'where {where}' out.")
     estimand = read(kind, written_out(SAME_AS.get(kind, kind), bare, schema), schema)
@@ -506,6 +508,17 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
     _require_levels(formulas.as_formula(where), schema)
     columns = _order_names((*estimand.columns, *named), schema)
     return replace(estimand, columns=columns, where=where)
+
+
+def _joined_left(formula: str) -> str:
+    """A formula whose left side, if it is a condition with `and` or `or`, has & and |."""
+    left, tilde, right = formula.partition("~")
+    own = formulas.without_braces(left.strip())
+    found = joined(own)
+    if found == own:
+        return formula
+    braced = tilde or own != left.strip()
+    return f"{{{found}}} {tilde}{right}".rstrip() if braced else found
 
 
 _CONDITION: Final = re.compile(

@@ -38,6 +38,7 @@ _BESIDE_TEXT = re.compile(
     rf"|(?P<before>{_TEXT})\s*(?P<turned>{_COMPARED})\s*(?P<right>{_NAME})"
 )
 _BACK_TICKS = re.compile(r"`([^`]*)`")
+_WORDS = re.compile(r"\b(and|or)\b")
 _LONGEST, _DEEPEST = 1_000, 40  # characters, and nodes within each other
 ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Add: np.add,
@@ -103,6 +104,25 @@ class _Joined(ast.NodeTransformer):
         for one in others:
             found = ast.BinOp(found, operator, one)
         return found
+
+
+def joined(code: str) -> str:
+    """An expression with & and | in the place of `and` and `or`; as it is where it has neither.
+
+    Example:
+        >>> joined("children > 0 and `in work` == 0")
+        '(children > 0) & (`in work` == 0)'
+    """
+    if not _WORDS.search(code):
+        return code
+    try:
+        tree, quoted = python_tree(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return code  # who reads it says what is wrong
+    text = ast.unparse(_Joined().visit(tree.body))
+    for name, column in quoted.items():
+        text = text.replace(name, f"`{column}`")
+    return text
 
 
 @dataclass(frozen=True)

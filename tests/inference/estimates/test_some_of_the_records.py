@@ -240,3 +240,22 @@ def test_the_command_takes_a_condition(release, tmp_path, capsys):
     command = ["analyze", str(tmp_path / "release"), "mean", "kids", "--where", "age >= 65"]
     assert not app(command, standalone_mode=False)
     assert "kids where age >= 65" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "signs"),
+    [
+        ("kids > 0 and sex == 'f'", "(kids > 0) & (sex == 'f')"),
+        ("age >= 65 or kids == 0 and works", "(age >= 65) | (kids == 0) & works"),
+    ],
+)
+def test_and_and_or_join_conditions_as_their_signs_do(words, signs):
+    for kind, before, behind in (
+        ("proportion", "", ""),
+        ("count", "{", "} ~ rooms"),
+        ("mean", "rooms where ", ""),
+        ("proportion", "works where {", "}"),
+    ):
+        told = parse(kind, f"{before}{words}{behind}", SCHEMA)
+        assert told == parse(kind, f"{before}{signs}{behind}", SCHEMA)
+        assert " and " not in told.expression + told.where
