@@ -234,6 +234,7 @@ def test_the_exact_number_of_rows_is_nowhere_in_the_manifest(synthesize, secret_
         assert not exact & set(re.findall(r"\d+", text)), page
 
 
+@pytest.mark.nightly(every=4)
 def test_the_clock_and_the_place_leave_no_trace(synthesize, tmp_path):
     release = synthesize(base())
     one = release.save(tmp_path / "one")

@@ -51,7 +51,7 @@ def test_lines(spark, tmp_path):
         path.write_bytes(b"\n".join([b"x,y", *records, b""]))
         return counted(SparkRows(open_spark(str(path), SCHEMA), SCHEMA))
 
-    assert_one_cell_a_record(exact, LINES if NIGHT else LINES[1::3])
+    assert_one_cell_a_record(exact, LINES if NIGHT else LINES[1:5:3])
 
 
 def test_parquet(spark, tmp_path):

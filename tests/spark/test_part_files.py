@@ -73,7 +73,7 @@ def written(spark, tmp_path, kind="whole", room=2**20):
 
 
 @pytest.mark.parametrize("kind", ["whole", "killed"])
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly
 def test_tasks_write_what_one_process_writes(spark, tmp_path, kind):
     """Also where a task is killed, and begins again."""
     there, here = written(spark, tmp_path, kind)
