@@ -878,7 +878,8 @@ def _sums(
     for name, rows in empty.items():
         own = scores.tables[name][states[name]] / UNIT
         own[: isinstance(schema.columns[name], NUMERIC)] = 0  # who is not there has no number
-        z[np.ix_(np.flatnonzero(rows), list(scores.places(name)))] = own
+        places = np.array(scores.places(name), dtype=np.int64)
+        z[np.ix_(np.flatnonzero(rows), places)] = own
     first, second = scores.pairs
     present = [records.states[scores.each[k].column] != ABSENT for k in scores.numbers]
     squares = [
