@@ -118,7 +118,7 @@ def test_the_distance_from_a_model_has_the_stated_sensitivity(relation, grouped)
     candidates = (("a",), ("b",), ("a", "b"))
     cells = sum(np.prod([schema.columns[n].size for n in names]) for names in candidates)
     largest = 0.0
-    for _ in range(10):
+    for _ in range(5):
         estimates = rng.uniform(0, 1.2, cells)
         penalties = rng.uniform(0, 5, 3)
         score = DistanceFromModel(schema, candidates, estimates, (3, 1, 2), penalties)
@@ -140,7 +140,7 @@ def test_the_distance_from_a_product_is_that_from_a_model_and_as_sensitive(relat
     """Enumerated over neighbours, and attained; what is remembered is of the same estimates."""
     rng = np.random.default_rng(2)
     candidates, largest, remembered = (("a", "b"), ("b", "a")), 0.0, {}
-    for _ in range(10):
+    for _ in range(5):
         one_ways, total = tuple(rng.uniform(0, 2, k) for k in SCHEMA.sizes), rng.uniform(0, 3)
         product = np.outer(*one_ways) / max(total, 1)
         estimates = np.concatenate([product.ravel(), product.T.ravel()])

@@ -43,12 +43,12 @@ def test_each_cell_is_within_one_of_its_expectation_in_its_group(seed):
 @pytest.mark.parametrize("systematic", [True, False])
 @pytest.mark.nightly(every=2)
 def test_every_marginal_is_right_on_average(systematic):
-    """All pairs, also across cliques: means of 4000 draws within 5 standard errors of each cell.
+    """All pairs, also across cliques: means of 1,500 draws within 5 standard errors of each cell.
 
     The cells' draws have at most the binomial variance, but for what groups add; a false alarm for
     about 1 in 30,000 seeds (60 cells at 5 standard errors).
     """
-    one, rng, n, repeats = model(SIZES, TABLES), np.random.default_rng(1), 23, 4000
+    one, rng, n, repeats = model(SIZES, TABLES), np.random.default_rng(1), 23, 1_500
     draws = (
         one.draw(n * repeats, rng)
         if not systematic

@@ -241,12 +241,12 @@ def pooled(schema, unit, *, seed):
     return Counter(cell for cell in cells if NO_MEMBER not in cell)
 
 
-@pytest.mark.parametrize("slots", [2, 3, 4])
+@pytest.mark.parametrize("slots", [2, 3])
 def test_a_cut_would_double_what_a_member_changes(slots):
     """Why there is none: of more than `slots` members, who comes may push another one out."""
     schema, most = schema_of(slots, OLDEST), 0
-    full = [u for u in every_household(slots - 1) if u[0] == "x" and len(u[1]) == slots][:4]
-    for unit, seed in product(full, range(6)):
+    full = [u for u in every_household(slots - 1) if u[0] == "x" and len(u[1]) == slots][:2]
+    for unit, seed in product(full, range(4)):
         for cell in CELLS:
             one = pooled(schema, unit, seed=seed)
             other = pooled(schema, (unit[0], (*unit[1], cell)), seed=seed)

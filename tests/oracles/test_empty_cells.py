@@ -46,7 +46,7 @@ def lattice(scale: float) -> LatticeLaplace:
     return LatticeLaplace(representable(exact, step), step)
 
 
-RUNS = 3_000
+RUNS = 1_500
 
 
 @cache
@@ -96,8 +96,7 @@ def patterns(law_lazy, law_dense, seed):
     return p_value(lazy, Counter(dense_pattern(one, rng) for one in dense_counts(law_dense)))
 
 
-@pytest.mark.parametrize("distribution", [geometric, lattice])
-@pytest.mark.parametrize("scale", [0.7, 1.43])
+@pytest.mark.parametrize(("distribution", "scale"), [(geometric, 0.7), (lattice, 1.43)])
 def test_lazy_records_have_the_law_of_the_dense_sanitizer(distribution, scale):
     assert patterns(distribution(scale), distribution(scale), seed=1) > ALPHA
 
@@ -111,7 +110,7 @@ def test_places_of_lazy_records_are_uniform_over_the_empty_cells():
     """Chi-square over the six empty allowed cells, one record a draw."""
     randomness = SeededRandomness(3)
     counts = np.zeros(9)
-    for _ in range(4000):
+    for _ in range(RUNS):
         records, _ = lazy_records(
             OCCUPIED, ("a", "b"), DOMAIN, geometric(2.0), n_rows=1, randomness=randomness
         )
@@ -129,14 +128,13 @@ def test_totals_are_those_of_the_dense_table():
         lazy_records(OCCUPIED, ("a", "b"), DOMAIN, distribution, n_rows=1, randomness=randomness)[
             1
         ].positive_cells
-        for _ in range(4000)
+        for _ in range(RUNS)
     )
     dense = Counter((dense_counts(distribution) > 0).sum(axis=1).tolist())
     assert p_value(lazy, dense) > ALPHA
 
 
-@pytest.mark.parametrize("distribution", [geometric, lattice])
-@pytest.mark.parametrize("threshold", [1, 3])
+@pytest.mark.parametrize(("distribution", "threshold"), [(geometric, 3), (lattice, 1)])
 def test_survivors_are_those_of_the_dense_table(distribution, threshold):
     """Which cells survive with which count (whole part), by chi-square; occupied ones in parts."""
     randomness, noise = SeededRandomness(5), distribution(1.43)

@@ -83,7 +83,7 @@ def test_budgets_of_gaussian_noise(epsilon, delta, amount):
 
 
 @given(epsilon=st.floats(1e-4, 50), log_delta=st.floats(-40, -0.5))
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=25)
 def test_what_is_spent_implies_what_was_asked_for_and_is_more_than_in_zcdp(epsilon, log_delta):
     budget = Budget.of(epsilon, math.exp(log_delta), "gdp")
     mu = math.sqrt(2 * float(budget.amount))

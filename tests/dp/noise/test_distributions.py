@@ -13,7 +13,7 @@ from understudy.dp.calibration import representable
 from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace, LatticeLaplace
 from understudy.dp.randomness import SecureRandomness, SeededRandomness
 
-DRAWS = 200_000
+DRAWS = 50_000
 # A correct sampler fails a fit with probability 1e-6 per case; a wrong scale must be rejected at
 # that same level. Seeds are fixed.
 LEVEL = 1e-6

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from decimal import Decimal, localcontext
 from fractions import Fraction as F
+from functools import cache
 
 import numpy as np
 import pytest
@@ -51,6 +52,7 @@ every_distribution = pytest.mark.parametrize(
 )
 
 
+@cache
 def exact_cdf(linear, quadratic):
     """P(|x| ≤ k) to 120 digits, each weight from its own exponential: the slow, obvious way."""
     with localcontext() as context:

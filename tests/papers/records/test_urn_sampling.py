@@ -127,7 +127,7 @@ def test_every_repetition_has_an_urn_of_its_own(reinforced):
             cells(draw_urn(np.array([table]), 2, F(1), 3, reinforced=reinforced, randomness=alone))[
                 0
             ]
-            for _ in range(2_000)
+            for _ in range(800)
         ]
         assert pvalue(np.array(single), distribution(table, F(1), 3, reinforced)) > LEVEL
 

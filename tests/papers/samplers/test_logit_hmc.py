@@ -64,7 +64,7 @@ def p_value(integrated, points, along):
 
 
 LINE = np.linspace(-14, 14, 10_001)
-PLANE = np.linspace(-12, 12, 401)
+PLANE = np.linspace(-12, 12, 241)
 ONE = logit(np.ones((6, 1)), [1, 1, 1, 0, 1, 1], [0.9, 0.2, 0.6, 0.1, 1.0, 0.4])
 SEPARATED = logit([[1, -1], [1, -0.5], [1, 1], [1, 0.4]], [0, 0, 1, 1], [1.0, 0.3, 0.5, 1.0])
 THREE = logit(np.ones((8, 1)), [2, 1, 2, 2, 2, 0, 2, 1], np.linspace(0.1, 1, 8), size=2)

@@ -225,7 +225,7 @@ def test_shares_alone_against_a_grid():
         totals = np.stack([((labels == k) * alpha).sum(axis=1) for k in range(2)], axis=1)
         a = sampler.concentration(a, totals, source)
         fixed = replace(fixed, log_shares=PRIOR.shares(a, totals, source))
-    middle = (np.arange(500) + 0.5) / 500
+    middle = (np.arange(250) + 0.5) / 250
     half = -np.log1p(-middle)[:, np.newaxis] / 2
     with np.errstate(divide="ignore"):
         first = np.log(betaincinv(half, half, middle)).ravel()

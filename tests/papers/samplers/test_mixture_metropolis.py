@@ -13,6 +13,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
+from night import NIGHT
 from understudy.dp.randomness import SeededRandomness
 from understudy.papers import mixture_metropolis
 from understudy.papers.mixture_gibbs import (
@@ -27,6 +28,7 @@ from understudy.papers.mixture_nuts import MixtureNuts, nuts_draws
 LEVEL = 1e-5
 PRIOR = MixturePrior(components=2, coefficient_scale=1.0, noise_scale=0.7, noise_floor=0.2)
 BATCHES = 25
+SWEEPS = 1_250 if NIGHT else 300
 
 
 def few():
@@ -117,7 +119,7 @@ def test_parameters_and_data_keep_their_joint_law():
         rng, source = np.random.default_rng(seed), SeededRandomness(seed)
         x = np.column_stack([np.ones(6), rng.normal(size=6)])
         state, found = PRIOR.draw(2, 1, source), []
-        for sweep in range(1250):
+        for sweep in range(SWEEPS):
             m = state.mixtures
             z = (rng.uniform(size=6) > np.exp(m.log_shares[0, 0])).astype(int)
             y = (x * m.coefficients[0, z]).sum(axis=1)
@@ -127,8 +129,8 @@ def test_parameters_and_data_keep_their_joint_law():
             target.sweep(walk, source, mixture_metropolis.STEPS[sweep % 2])
             state = walk.state
             found.append(told(state.mixtures))
-        fresh = PRIOR.draw(2, 1250, SeededRandomness(seed + 1)).mixtures
-        each = [Mixtures(*(a[i : i + 1] for a in vars(fresh).values())) for i in range(1250)]
+        fresh = PRIOR.draw(2, SWEEPS, SeededRandomness(seed + 1)).mixtures
+        each = [Mixtures(*(a[i : i + 1] for a in vars(fresh).values())) for i in range(SWEEPS)]
         expected = np.array([told(one) for one in each])
         parts = np.array(found).reshape(BATCHES, -1, 5).mean(axis=1)
         return stats.ttest_ind(parts, expected, equal_var=False).pvalue.min()

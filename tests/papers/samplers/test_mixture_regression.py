@@ -90,22 +90,22 @@ def test_no_records():
 @pytest.mark.nightly(every=2)
 def test_a_chain_follows_the_weights(power):
     """Half of the records, elsewhere, weigh nothing; the law of new numbers is that of the rest."""
-    x = np.ones((400, 1))
-    z = np.random.default_rng(5).normal(-1, 0.3, 400)
-    z[200:] += 3
-    weights = np.repeat([1.0, 0.0], 200)
+    x = np.ones((200, 1))
+    z = np.random.default_rng(5).normal(-1, 0.3, 200)
+    z[100:] += 3
+    weights = np.repeat([1.0, 0.0], 100)
     column_model = MixtureRegression(
-        prior=MixturePrior(components=4), burn_in=150, thin=4, power=power
+        prior=MixturePrior(components=4), burn_in=60, thin=3, power=power
     )
 
     def mean(weights):
-        draws = column_model.draws(z, x, weights, SeededRandomness(6), draws=60)
+        draws = column_model.draws(z, x, weights, SeededRandomness(6), draws=40)
         middles = np.exp(draws["log_shares"]) * draws["coefficients"][..., 0]
         return middles.sum(axis=1).mean()
 
     assert abs(mean(weights) + 1) < 0.15
     assert abs(mean(weights[::-1].copy()) - 2) < 0.15
-    assert abs(mean(np.ones(400)) - 0.5) < 0.15
+    assert abs(mean(np.ones(200)) - 0.5) < 0.15
 
 
 def integrated(z, weights, prior):
@@ -114,10 +114,10 @@ def integrated(z, weights, prior):
     Σ has mass near 0, so that the prior density of β has a pole there; a grid of β itself would
     miss or exaggerate it.
     """
-    size = np.exp(np.linspace(-14, 4, 541))
+    size = np.exp(np.linspace(-14, 4, 361))
     beta = np.concatenate([-size, size])[:, np.newaxis]
-    sd = np.exp(np.log(prior.noise_floor) + (np.arange(250) + 0.5) * 0.02)
-    spread = np.exp(np.linspace(-16, 9, 501))
+    sd = np.exp(np.log(prior.noise_floor) + (np.arange(125) + 0.5) * 0.04)
+    spread = np.exp(np.linspace(-16, 9, 251))
     logs = stats.norm.logpdf(beta, 0, spread) + np.log(spread)
     logs = logs + stats.t.logpdf(spread / prior.coefficient_scale, prior.coefficient_df)
     logs = logsumexp(logs, axis=1, keepdims=True) + np.log(np.abs(beta))
