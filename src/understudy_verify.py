@@ -88,7 +88,8 @@ SHAPE: dict[str, dict[str, str]] = {
     "expected": {"records": "count", "like": "text", "answers": "[answer]"},
     "answer": {
         **{"analysis": "text", "name": "text", "noise": "amount or null"},
-        **{"sampling": "amount or null", "refused": "text"},
+        **{"sampling": "amount or null", "refused": "text", "least?": "amount"},
+        "largest?": "amount or null",
     },
     "amendment": {
         **{"parent": "checksum", "entries": "positive", "budget": "budget", "title": "text"},

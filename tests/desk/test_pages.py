@@ -20,6 +20,7 @@ from made_members import tables
 from understudy.cli.app import app
 from understudy.desk import runs
 from understudy.release.folder import checksums
+from understudy.report.text import figure
 from understudy.steward.review import Review
 
 pytest.importorskip("starlette", reason="The desk is not installed (extra desk).")
@@ -240,6 +241,9 @@ def test_sliders_of_delta_and_of_parts_move_the_intervals_and_the_command(tmp_pa
     usual = visitor.post("plan", do="preview", **form)
     assert 'name="answers" value="" placeholder="0.5"' in usual.text
     assert "Places" not in usual.text
+    asked = {"epsilon": 1, "delta": "1e-6", "sets": 2, "analyses": ["mean column_number_0"]}
+    least, largest = us.plan(project.folder / "schema.toml", **asked).expected[0].ends
+    assert f"± {figure(least)} to {figure(largest)}<" in usual.text
     more = visitor.post("plan", do="slide:answers", slide_answers="80", **form)
     assert 'name="answers" value="0.8"' in more.text
     assert half_width(more) < half_width(usual)

@@ -33,6 +33,10 @@ def test_widths_at_any_epsilon_are_those_of_plans(delta):
         np.testing.assert_allclose(
             [one.noise for one in found], [one.noise for one in planned], rtol=0.05
         )
+        assert any(not one.is_sure for one in planned)
+        np.testing.assert_allclose(
+            [one.ends for one in found], [one.ends for one in planned], rtol=0.05
+        )
 
 
 @pytest.mark.nightly

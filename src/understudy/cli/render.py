@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from understudy.methods.plan import PlannedTable
     from understudy.workflow.amend import AnswerPlan, ExpectedGain
     from understudy.workflow.choose import ChoicePlan
-    from understudy.workflow.expected_answers import ExpectedRange
     from understudy.workflow.plan import Plan
 
 
@@ -47,21 +46,14 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         for part in (plan.tables, plan.setup)
     )
     budget = {"epsilon": decimal_up(plan.budget.epsilon), "delta": decimal_up(plan.budget.delta)}
-    known = plan.known_ranges
     expected = [
-        row.to_json() | {"half_width": _ends(row, known.get((row.analysis, row.name)))}
+        {**row.to_json(), "half_width": [end if math.isfinite(end) else None for end in row.ends]}
         for row in plan.expected
     ]
     ranges = [row.to_json() for row in plan.ranges]
     parts = {"budget": budget, "setup": setup, "tables": tables}
     parts |= {"expected": expected, "ranges": ranges}
     return {**vars(plan), **parts}
-
-
-def _ends(row: Expected, known: ExpectedRange | None) -> list[float | None]:
-    """The least and the largest half-width that is expected; None for one without an end."""
-    ends = (known.least, known.largest) if known else (row.half_width, row.half_width)
-    return [end if math.isfinite(end) else None for end in ends]
 
 
 def choice_json(plan: ChoicePlan) -> dict[str, Any]:
@@ -161,27 +153,29 @@ def _expected_table(plan: Plan) -> Table:
 
     Parts of a width are shown where one number says it.
     """
-    from understudy.inference.analysis import half_width_text
-
     table = Table(title=f"Expected 95 % half-widths, for {plan.assumed_rows:,} records")
     table.add_column("analysis", overflow="fold")
     for heading in ("estimate", "by noise", "by sampling", "together"):
         table.add_column(heading, justify="right" if heading != "estimate" else "left")
-    ranges = plan.known_ranges
     chances = {row.analysis: row.refusal for row in plan.ranges}
     if plan.ranges:
         table.add_column("refused", justify="right")
         table.caption, table.caption_justify = SPREADS, "left"
     for row in plan.expected:
-        parts = [half_width_text(part) for part in (row.noise, row.sampling, row.half_width)]
-        name, other = row.name or row.refused, ranges.get((row.analysis, row.name))
-        if other:
-            parts = [*(parts[:2] if other.is_sure else ("–", "–")), other.words]
-        elif row.refused:
-            parts = ["–"] * 3
         more = (_percent(chances.get(row.analysis, 0.0)),) if plan.ranges else ()
-        table.add_row(escape(row.analysis), *map(escape, (name, *parts, *more)))
+        cells = row.name or row.refused, *planned_widths(row), *more
+        table.add_row(escape(row.analysis), *map(escape, cells))
     return table
+
+
+def planned_widths(row: Expected) -> tuple[str, str, str]:
+    """By noise and by sampling, where one number says the width, and by both; as text."""
+    from understudy.inference.analysis import half_width_text
+
+    if row.refused:
+        return "–", "–", "–"
+    parts = [half_width_text(part) if row.is_sure else "–" for part in (row.noise, row.sampling)]
+    return parts[0], parts[1], row.words(half_width_text)
 
 
 def _percent(chance: float) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from understudy.cli.console import MOST_ROWS, Screen, escape, out, sets_words
+from understudy.cli.render import planned_widths
 
 if TYPE_CHECKING:
     from understudy.dp.confidential import Diagnostic, Internal
@@ -263,9 +264,9 @@ def _beside_plan(result: DeclaredResult) -> Table:
     for heading in ("realised", "planned", "by noise", "by sampling"):
         table.add_column(heading, justify="right")
     for name, plan in result.plans.items():
-        parts = plan.half_width, plan.noise, plan.sampling
+        noise, sampling, planned = planned_widths(plan)
         realised = half_width_text(halves[name]) if name in halves else "–"
-        table.add_row(escape(name), realised, *map(half_width_text, parts))
+        table.add_row(escape(name), realised, planned, noise, sampling)
     return table
 
 

@@ -29,7 +29,7 @@ import hashlib
 import json
 import math
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 _ENTRIES = ("kind", "formula", "where", "asked_by")
 _WIDTHS = ("noise", "sampling")
+_FAR = 4  # times as wide, so that the middle one is a factor of two off
+_ENDS = ("least", "largest")
 _OF_NUMBERS = ("mean", "std", "proportion", "total", "quantile")
 
 
@@ -123,6 +125,9 @@ class Expected:
         noise: half-width of a 95 % interval by privacy noise alone; NaN where none is expected.
         sampling: half-width by sampling alone.
         refused: why no answer is expected; "" if one is.
+        least: the least half-width by both, over several ways in which numbers may be spread whose
+            spread nobody declared; NaN where they were not looked at.
+        largest: the largest; infinite where an interval may have no end.
     """
 
     analysis: str
@@ -130,11 +135,36 @@ class Expected:
     noise: float
     sampling: float
     refused: str = ""
+    least: float = math.nan
+    largest: float = math.nan
 
     @property
     def half_width(self) -> float:
         """By both."""
         return math.hypot(self.noise, self.sampling)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Between which half-widths it is; the same twice where one number says it."""
+        half = self.half_width
+        return (half, half) if math.isnan(self.least) else (self.least, self.largest)
+
+    @property
+    def is_sure(self) -> bool:
+        """True if some one width is within a factor of two of all that it may be."""
+        return are_near(*self.ends)
+
+    def words(self, number: Callable[[float], str]) -> str:
+        """Between which half-widths it is, as text: "± 10 to 200", or one where they look the same.
+
+        Args:
+            number: writes one half-width, infinite ones too; a "±" stands once.
+        """
+        least, largest = self.ends
+        low, high = number(least), number(largest)
+        if low == high:
+            return low
+        return f"{low} to {high.removeprefix('± ')}" if math.isfinite(largest) else f"{low} or more"
 
     @property
     def sampled(self) -> float:
@@ -154,16 +184,25 @@ class Expected:
         return not self.refused and counts(self.half_width, self.sampling)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; None for what is not expected."""
-        parts = {"noise": self.noise, "sampling": self.sampling}
+        """Plain data; None for what is not expected, and for the largest where there is no end."""
+        ranged = () if math.isnan(self.least) else _ENDS
+        kept = {name: value for name, value in vars(self).items() if name not in _ENDS}
+        parts = {name: getattr(self, name) for name in (*_WIDTHS, *ranged)}
         told = {name: part if math.isfinite(part) else None for name, part in parts.items()}
-        return {**vars(self), **told}
+        return {**kept, **told}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Expected:
         """Read back what `to_json` wrote."""
         told = {name: math.nan if data[name] is None else data[name] for name in _WIDTHS}
+        if data.get("largest", 0.0) is None:
+            told["largest"] = math.inf
         return cls(**{**data, **told})
+
+
+def are_near(least: float, largest: float) -> bool:
+    """Return whether one half-width between two is within a factor of two of both."""
+    return largest <= _FAR * least
 
 
 @dataclass(frozen=True)

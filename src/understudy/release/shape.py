@@ -287,6 +287,8 @@ class _Expected(_Plain):
     noise: Annotated[_Number, Field(ge=0)] | None
     sampling: Annotated[_Number, Field(ge=0)] | None
     refused: str
+    least: Annotated[_Number, Field(ge=0)] | None = None
+    largest: Annotated[_Number, Field(ge=0)] | None = None
 
 
 class _ExpectedAnswers(_Plain):

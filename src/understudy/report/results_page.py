@@ -153,6 +153,7 @@ def results_page(release: Release, results: Sequence[DeclaredResult] | None = No
         n_refused=sum(bool(result.refused) for result in results),
         n_wide=sum(result.answer is not None and not result.counts for result in results),
         widest=f"{WIDEST:g}",
+        half_width=_half_width,
         figures=_figures(results),
         tables=[_table(result) for result in results],
         paid=paid_questions(release),
@@ -192,7 +193,7 @@ def _table(result: DeclaredResult) -> dict[str, Any]:
     plans, halves, shown = result.plans, result.half_widths, []
     for row in rows[:_MOST_ROWS]:
         plan = plans.get(row[0])
-        planned = "–" if plan is None else _half_width(plan.half_width)
+        planned = "–" if plan is None else plan.words(_half_width)
         shown.append((*row, _half_width(halves[row[0]]), planned))
     return {"rows": shown, "more": max(0, len(rows) - _MOST_ROWS)}
 

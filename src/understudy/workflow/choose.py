@@ -77,7 +77,7 @@ from understudy.workflow.gates import (
 from understudy.workflow.governance import outlay_of, spending
 from understudy.workflow.options import RunOptions, SynthesisOptions
 from understudy.workflow.pages import pages
-from understudy.workflow.plan import Plan, expected_of, plan_request
+from understudy.workflow.plan import Plan, expected_with_ranges, plan_request
 from understudy.workflow.request import Request, request_of
 from understudy.workflow.synthesize import (
     Made,
@@ -366,7 +366,8 @@ def choose(
     require_formats(formats := formats_of(run.also), schema)
     randomness = randomness_of(run.insecure_noise_seed)
     expected = [
-        expected_of(request, how) for request, how in zip(requests, choice.candidates, strict=True)
+        expected_with_ranges(request, how)[0]
+        for request, how in zip(requests, choice.candidates, strict=True)
     ]
     for request, how, answers in zip(requests, choice.candidates, expected, strict=True):
         require_possible(request, how, run)

@@ -38,6 +38,7 @@ from understudy.features.grids import LineCells, find_limits
 from understudy.inference.declared import (
     DeclaredAnalysis,
     Expected,
+    are_near,
     by_tables,
     columns_of,
     not_of_members,
@@ -82,7 +83,6 @@ _ROWS_PER_STATE = 50  # so that each state is drawn
 _SLIGHT = 1e-3  # noise to first order
 _UNKNOWN, _LEAST_PART = 0.1, 0.001  # of the range, in which numbers lie where none is typical
 _VALUES = 1_000
-_FAR = 4  # times as wide, so that the middle one is a factor of two off
 _TAIL = 0.05
 _GAMMA = 2.0  # shape of a skewed distribution
 
@@ -393,15 +393,7 @@ class ExpectedRange:
     @property
     def is_sure(self) -> bool:
         """True if some one width is within a factor of two of all that it may be."""
-        return self.largest <= _FAR * self.least
-
-    @property
-    def words(self) -> str:
-        """Between which half-widths an interval may be; one where they look the same."""
-        low, high = f"± {self.least:,.3g}", f"{self.largest:,.3g}"
-        if not math.isfinite(self.largest):
-            return f"{low} or more"
-        return low if low == f"± {high}" else f"{low} to {high}"
+        return are_near(self.least, self.largest)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; None for what is not expected."""

@@ -89,12 +89,6 @@ class Plan:
     priority: tuple[str, ...] = ()
     ranges: tuple[ExpectedRange, ...] = ()
 
-    @property
-    def known_ranges(self) -> dict[tuple[str, str], ExpectedRange]:
-        """Analysis and estimate → its half-widths, where some are expected."""
-        known = (one for one in self.ranges if math.isfinite(one.least))
-        return {(one.analysis, one.name): one for one in known}
-
     def __repr__(self) -> str:
         """One line."""
         sets = f"{self.sets} {self.sets_kind} {'set' if self.sets == 1 else 'sets'}"
@@ -113,11 +107,11 @@ class Plan:
             )
             for one in (*self.setup, *self.tables)
         ]
-        ranges = self.known_ranges
+        from understudy.inference.analysis import half_width_text  # loads what answers
+
         widths = [
-            (one.analysis, one.name, ranges[key].words if key in ranges else _width_words(one))
+            (one.analysis, one.name, one.refused or one.words(half_width_text))
             for one in self.expected
-            for key in [(one.analysis, one.name)]
         ]
         facts = {
             "Reason": self.reason,
@@ -130,10 +124,6 @@ class Plan:
             title = f"Expected 95 % intervals, for {self.assumed_rows:,} records"
             shown += _notebook.grid(title, ["analysis", "estimate", "half-width"], widths)
         return shown + _notebook.paragraphs(self.remarks)
-
-
-def _width_words(one: Expected) -> str:
-    return one.refused or f"± {one.half_width:.3g}"
 
 
 @list_keywords(PlanKeywords)
@@ -175,8 +165,7 @@ def plan_request(request: Request, how: SynthesisOptions) -> Plan:
     if request.schema.rows == "public":
         request = adjust_for_row_count(request, request.schema.n_rows or 0)
     tables, setup = request.tables(), request.setup()
-    expected = expected_of(request, how)
-    ranges = _ranges(request, how.assume_rows) if expected and how.like is None else ()
+    expected, ranges = expected_with_ranges(request, how)
     effort = request.method.effort(request.schema, tables, request.budget)
     return Plan(
         method=request.name,
@@ -461,19 +450,57 @@ def expected_of(
     drawn = None if like is None else like.tables[0]
     answers = expected_answers(asked or request.analyses, schema, like=drawn, **stated)
     if not schema.design.weight:
-        growth = math.sqrt(schema.design.effect(schema.columns))
+        growth = _growth(schema)
         answers = tuple(replace(one, sampling=growth * one.sampling) for one in answers)
     title = "" if like is None else like.schema.title or "an earlier release"
     return ExpectedAnswers(stated["n_rows"], title, answers)
 
 
-def _ranges(request: Request, assume_rows: int | None) -> tuple[ExpectedRange, ...]:
-    """Predict ranges of widths, whatever the spread of numbers that nobody declared."""
+def expected_with_ranges(
+    request: Request, how: SynthesisOptions
+) -> tuple[ExpectedAnswers | None, tuple[ExpectedRange, ...]]:
+    """Predict the same with the ranges of half-widths, and how likely answers are refused.
+
+    Where records are not drawn one by one, ranges grow as widths do.
+
+    Args:
+        request: what is asked for.
+        how: it was asked for.
+
+    Raises:
+        MethodError: as above.
+    """
+    expected = expected_of(request, how)
+    if expected is None or how.like is not None:  # which says how numbers are spread
+        return expected, ()
     from understudy.workflow.expected_answers import expected_ranges  # loads statistics
 
-    return expected_ranges(
-        request.analyses, request.schema, **state_assumptions(request, assume_rows)
+    stated = state_assumptions(request, how.assume_rows)
+    ranges = expected_ranges(request.analyses, request.schema, **stated)
+    growth = 1.0 if request.schema.design.weight else _growth(request.schema)
+    grown = {
+        (one.analysis, one.name): one.half_width / math.hypot(one.noise, one.sampling / growth)
+        for one in expected.answers
+        if one.half_width
+    }
+    ranges = tuple(
+        replace(one, least=times * one.least, largest=times * one.largest)
+        for one in ranges
+        for times in [grown.get((one.analysis, one.name), 1.0)]
     )
+    known = {(one.analysis, one.name): one for one in ranges if math.isfinite(one.least)}
+    answers = (
+        replace(one, least=own.least, largest=own.largest)
+        if (own := known.get((one.analysis, one.name)))
+        else one
+        for one in expected.answers
+    )
+    return replace(expected, answers=tuple(answers)), ranges
+
+
+def _growth(schema: Schema) -> float:
+    """How many times as wide sampling makes intervals as if records were drawn one by one."""
+    return math.sqrt(schema.design.effect(schema.columns))
 
 
 def state_assumptions(request: Request, assume_rows: int | None) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 How an estimate follows from released numbers does not depend on ε, and neither does its error by
 sampling. Only the noise in these numbers does. So both are worked out at powers of two, once each;
 between them, errors by noise follow the standard deviation of the noise, which is exact to first
-order. What is refused at one power and answered at the next is worked out at the ε itself.
+order. What is refused at one power and answered at the next is worked out at the ε itself. The ends
+of a range of widths are taken from both powers, on a scale of logarithms.
 
 Where numbers are cut off is decided anew at each power only. `plan.plan` says what holds at an ε.
 """
@@ -27,7 +28,7 @@ from understudy.schema import Schema
 from understudy.schema.schema import given_schema
 from understudy.workflow.declared_answers import Measured
 from understudy.workflow.options import SynthesisOptions
-from understudy.workflow.plan import expected_of
+from understudy.workflow.plan import expected_of, expected_with_ranges
 from understudy.workflow.request import Request, adjust_for_row_count, request_of
 
 _SMALLEST, _LARGEST = 0.001, 64.0
@@ -120,14 +121,23 @@ class Planner:
             return self._at(float(self._first))[0]
         below = 2.0 ** math.floor(math.log2(request.budget.epsilon))
         answers, stddev = self._at(below)
-        if any(one.refused for one in answers):
+        if not answers:
+            return ()
+        less, above = _stddev(request) / stddev, answers
+        if any(one.refused or math.isfinite(one.least) for one in answers):
             above, _ = self._at(2 * below)
             if not _alike(answers, above):
                 return self._at(float(request.budget.epsilon))[0]
-        if not answers:
-            return ()
-        less = _stddev(request) / stddev
-        return tuple(replace(one, noise=one.noise * less) for one in answers)
+        part = math.log2(request.budget.epsilon / Fraction(below))
+        return tuple(
+            replace(
+                one,
+                noise=one.noise * less,
+                least=_between(one.least, other.least, part),
+                largest=_between(one.largest, other.largest, part),
+            )
+            for one, other in zip(answers, above, strict=True)
+        )
 
     def least_epsilon(self, wanted: Mapping[str, float]) -> Decimal:
         """Return the least ε that is expected to bring some analyses to wanted half-widths.
@@ -194,7 +204,7 @@ class Planner:
     def _work_out(self, epsilon: float) -> tuple[tuple[Expected, ...], float]:
         """Answers as a plan has them, and the noise that they rest on."""
         request = self._ask(_number(epsilon))
-        expected = expected_of(request, self._how)
+        expected, _ = expected_with_ranges(request, self._how)
         return (expected.answers, _stddev(request)) if expected else ((), 0.0)
 
     def _exactly(self, epsilon: float, asked: tuple[DeclaredAnalysis, ...]) -> tuple[Expected, ...]:
@@ -212,8 +222,17 @@ def _stddev(request: Request) -> float:
 
 
 def _alike(answers: tuple[Expected, ...], others: tuple[Expected, ...]) -> bool:
-    """Return whether the same is refused."""
-    return [one.refused != "" for one in answers] == [one.refused != "" for one in others]
+    """Return whether the same is refused, and the same may have any width."""
+    told, known = (
+        [(one.name, one.refused != "", math.isnan(one.least)) for one in each]
+        for each in (answers, others)
+    )
+    return told == known
+
+
+def _between(one: float, other: float, part: float) -> float:
+    """Part of the way from one width to another, on a scale of logarithms."""
+    return one ** (1 - part) * other**part if 0 < one < math.inf else one
 
 
 def _lacking(answers: tuple[Expected, ...], wanted: Mapping[str, float]) -> Expected | None:

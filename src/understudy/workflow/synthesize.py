@@ -106,7 +106,7 @@ from understudy.workflow.options import (
     list_keywords,
 )
 from understudy.workflow.pages import pages
-from understudy.workflow.plan import expected_of
+from understudy.workflow.plan import expected_with_ranges
 from understudy.workflow.request import (
     Request,
     adjust_for_row_count,
@@ -871,7 +871,7 @@ def _settle(
         room=room,
         options=request.options,
     )
-    expected = expected_of(request, how)
+    expected, _ = expected_with_ranges(request, how)
     kinds = [analysis.kind for analysis in request.analyses]
     require_late_needs(randomness := randomness_of(run.insecure_noise_seed), kinds)
     rehearse(request, expected=expected, formats=formats, frame=run.frame)
