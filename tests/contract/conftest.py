@@ -367,8 +367,12 @@ class Case:
 
     @cached_property
     def forms(self) -> set[str]:
-        """What kinds of things are measured, once or in each fit."""
-        return {table.form for table in self.small_plan.setup + self.small_plan.tables}
+        """What kinds of things are measured, once or in each fit.
+
+        Of ten rows single columns may get everything, so that no rounds follow.
+        """
+        plan = self.plan(10_000)
+        return {table.form for table in plan.setup + plan.tables}
 
     def by_plan(
         self,

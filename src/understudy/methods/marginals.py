@@ -9,7 +9,6 @@
    more, in proportion to what is lacking: columns drawn from good tables are closer than pairs
    drowned in noise. That is divided ∝ states^(1/3), as much of the noise of many is smoothed away.
    Without δ both are bought as one: the mean of two tables has more noise than one for both costs.
-   Where δ = 0 both are bought as one: the mean of two tables would have more noise.
 2. States are merged by these tables: rare levels (with less than a part in 256 of the records, or
    than noise lets a few cells hold) into one group, ordered values into runs of about equal mass,
    lighter ones beside a heavy value. Tables of several columns are measured over groups. With δ,
