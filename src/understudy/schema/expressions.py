@@ -38,7 +38,7 @@ _BESIDE_TEXT = re.compile(
     rf"|(?P<before>{_TEXT})\s*(?P<turned>{_COMPARED})\s*(?P<right>{_NAME})"
 )
 _BACK_TICKS = re.compile(r"`([^`]*)`")
-_WORDS = re.compile(r"\b(and|or)\b")
+_WORDS = re.compile(r"\b(and|or|in)\b")
 _LONGEST, _DEEPEST = 1_000, 40  # characters, and nodes within each other
 ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Add: np.add,
@@ -106,12 +106,29 @@ class _Joined(ast.NodeTransformer):
         return found
 
 
+class _Spelled(_Joined):
+    """Does so, and says `in` and `not in` a list as comparisons with each of its values."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        match node:
+            case ast.Compare(
+                left, [ast.In() | ast.NotIn() as sign], [ast.List(values) | ast.Tuple(values)]
+            ) if values:
+                within = isinstance(sign, ast.In)
+                compared = ast.Eq() if within else ast.NotEq()
+                each = [ast.Compare(left, [compared], [value]) for value in values]
+                if len(each) == 1:
+                    return each[0]
+                return self.visit(ast.BoolOp(ast.Or() if within else ast.And(), list(each)))
+        return node
+
+
 def joined(code: str) -> str:
-    """An expression with & and | in the place of `and` and `or`; as it is where it has neither.
+    """An expression with & and | in the place of `and`, `or` and `in` a list; else as it is.
 
     Example:
-        >>> joined("children > 0 and `in work` == 0")
-        '(children > 0) & (`in work` == 0)'
+        >>> joined("children > 0 and `in work` in [0, 2]")
+        '(children > 0) & ((`in work` == 0) | (`in work` == 2))'
     """
     if not _WORDS.search(code):
         return code
@@ -119,7 +136,11 @@ def joined(code: str) -> str:
         tree, quoted = python_tree(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return code  # who reads it says what is wrong
-    text = ast.unparse(_Joined().visit(tree.body))
+    before = ast.dump(tree.body)
+    found = _Spelled().visit(tree.body)
+    if ast.dump(found) == before:  # the words stand in texts or names alone
+        return code
+    text = ast.unparse(found)
     for name, column in quoted.items():
         text = text.replace(name, f"`{column}`")
     return text

@@ -247,9 +247,11 @@ def test_the_command_takes_a_condition(release, tmp_path, capsys):
     [
         ("kids > 0 and sex == 'f'", "(kids > 0) & (sex == 'f')"),
         ("age >= 65 or kids == 0 and works", "(age >= 65) | (kids == 0) & works"),
+        ("kids in [1, 3]", "(kids == 1) | (kids == 3)"),
+        ("sex not in ('f', 'm') and kids in [1]", "(sex != 'f') & (sex != 'm') & (kids == 1)"),
     ],
 )
-def test_and_and_or_join_conditions_as_their_signs_do(words, signs):
+def test_words_join_conditions_as_their_signs_do(words, signs):
     for kind, before, behind in (
         ("proportion", "", ""),
         ("count", "{", "} ~ rooms"),
