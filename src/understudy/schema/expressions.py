@@ -119,7 +119,7 @@ class _Spelled(_Joined):
                 each = [ast.Compare(left, [compared], [value]) for value in values]
                 if len(each) == 1:
                     return each[0]
-                return self.visit(ast.BoolOp(ast.Or() if within else ast.And(), list(each)))
+                return self.visit_BoolOp(ast.BoolOp(ast.Or() if within else ast.And(), [*each]))
         return node
 
 
