@@ -394,7 +394,7 @@ class Case:
                 found.append(again + left[: 2 * rounds])
                 left, again = left[2 * rounds :], []
                 continue
-            if table.form == "moments" and self.by_rows(table) and not is_ranks(*left[:1]):
+            if table.form == "moments" and table.chosen and not (left and is_ranks(left[0])):
                 found.append([])
                 continue
             found.append(left[:1])
@@ -427,10 +427,8 @@ class Case:
         self.configured.fit(gate, spend, 10)
 
 
-def is_ranks(step: Any = None) -> bool:
+def is_ranks(step: Any) -> bool:
     """Whether a line of a ledger, or a measurement, is of products of ranks."""
-    if step is None:
-        return False
     if isinstance(step, dict):
         return step["query"].startswith("sums of products of ranks")
     return step.kind == "ranks"

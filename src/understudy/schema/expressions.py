@@ -134,13 +134,12 @@ def joined(code: str) -> str:
         return code
     try:
         tree, quoted = python_tree(code)
+        before, found = ast.dump(tree.body), _Spelled().visit(tree.body)
+        if ast.dump(found) == before:  # the words stand in texts or names alone
+            return code
+        text = ast.unparse(found)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return code  # who reads it says what is wrong
-    before = ast.dump(tree.body)
-    found = _Spelled().visit(tree.body)
-    if ast.dump(found) == before:  # the words stand in texts or names alone
-        return code
-    text = ast.unparse(found)
     for name, column in quoted.items():
         text = text.replace(name, f"`{column}`")
     return text

@@ -449,9 +449,8 @@ def expected_of(
     stated = state_assumptions(request, how.assume_rows)
     drawn = None if like is None else like.tables[0]
     answers = expected_answers(asked or request.analyses, schema, like=drawn, **stated)
-    if not schema.design.weight:
-        growth = _growth(schema)
-        answers = tuple(replace(one, sampling=growth * one.sampling) for one in answers)
+    growth = _growth(schema)
+    answers = tuple(replace(one, sampling=growth * one.sampling) for one in answers)
     title = "" if like is None else like.schema.title or "an earlier release"
     return ExpectedAnswers(stated["n_rows"], title, answers)
 
@@ -477,7 +476,7 @@ def expected_with_ranges(
 
     stated = state_assumptions(request, how.assume_rows)
     ranges = expected_ranges(request.analyses, request.schema, **stated)
-    growth = 1.0 if request.schema.design.weight else _growth(request.schema)
+    growth = _growth(request.schema)
     grown = {
         (one.analysis, one.name): one.half_width / math.hypot(one.noise, one.sampling / growth)
         for one in expected.answers
@@ -499,8 +498,11 @@ def expected_with_ranges(
 
 
 def _growth(schema: Schema) -> float:
-    """How many times as wide sampling makes intervals as if records were drawn one by one."""
-    return math.sqrt(schema.design.effect(schema.columns))
+    """How many times as wide sampling makes intervals as if records were drawn one by one.
+
+    Answers for weighted records count the design themselves.
+    """
+    return 1.0 if schema.design.weight else math.sqrt(schema.design.effect(schema.columns))
 
 
 def state_assumptions(request: Request, assume_rows: int | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from understudy.inference.estimators import estimate_sets
 from understudy.inference.noisy_tables import Counts
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import parse, split_condition
+from understudy.schema.expressions import joined
 
 N = 3_000
 SCHEMA = us.Schema.loads(
@@ -240,6 +241,11 @@ def test_the_command_takes_a_condition(release, tmp_path, capsys):
     command = ["analyze", str(tmp_path / "release"), "mean", "kids", "--where", "age >= 65"]
     assert not app(command, standalone_mode=False)
     assert "kids where age >= 65" in capsys.readouterr().out
+
+
+def test_thousands_of_alternatives_are_left_to_who_reads_them():
+    words = " or ".join(["kids == 1"] * 3_000)
+    assert joined(words) == words
 
 
 @pytest.mark.parametrize(
