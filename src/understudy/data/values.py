@@ -249,19 +249,21 @@ def _find_all(
     close, close_states, reach = named[1]
     absent, lost = otherwise
     for i in range(len(values)):
-        value = values[i]
-        if np.isnan(value):
-            found[i] = absent
-            continue
-        state = NOWHERE
-        if not low <= value <= high:
+        value, state = values[i], NOWHERE
+        inside = low <= value <= high  # most are: nothing else is asked of them
+        if not inside:
+            if np.isnan(value):
+                found[i] = absent
+                continue
             state = _key(exact, exact_states, 0.0, value)
             if state == NOWHERE:
                 state = _key(close, close_states, reach, value)
-        fits = np.isfinite(value) and (not whole or value == np.floor(value))
-        if state == NOWHERE and fits and low <= high:
-            value = low if value < low else high if value > high else value
-            state = _key(at, at_states, near, value)  # also one that was clipped onto a spike
+        fits = inside or (np.isfinite(value) and low <= high)
+        if state == NOWHERE and fits and (not whole or value == np.floor(value)):
+            if not inside:
+                value = low if value < low else high
+            if len(at) > 0:
+                state = _key(at, at_states, near, value)  # also one that was clipped onto a spike
             if state == NOWHERE and len(starts) > 0:
                 place = guide[np.int64((value - low) * scale)] if scale > 0 else 0
                 while place + 1 < len(starts) and starts[place + 1] <= value:
