@@ -46,7 +46,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = Path(inspect.getfile(understudy_verify)).read_text(encoding="utf-8")
 SPECIFICATION = "".join(
     (ROOT / "docs" / "reference" / f"{name}.md").read_text(encoding="utf-8")
-    for name in ("release-format", "steps")
+    for name in ("release-format", "manifest", "steps")
 )
 
 

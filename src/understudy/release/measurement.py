@@ -114,27 +114,7 @@ class Content:
     """What is released: a contingency table, or what is told of one or in its place.
 
     Attributes:
-        kind: "table": a noisy count of every cell; "cells": of the cells that reached a public
-            threshold; "totals": nothing but totals; "successes": a noisy number of records with the
-            second level of a column; "line": a noisy count of every cell of a number line, finer
-            than a table, and of what lies beyond the bounds; "heaps": of every way in which its
-            numbers are rounded; "sums": a noisy sum of (value - middle
-            of the bounds) in every cell; "means": the same over its number of records, which
-            divides the noise too; "scatter": a noisy sum of squares or products about the means of
-            the cells; "products": noisy sums over all records of scores of the columns, and of
-            products of two of them; "weighted": the same of records with weights;
-            "terms": the same of terms, of some records; "ranks": noisy
-            sums of products of rank scores of two columns;
-            "draws": records drawn from rows and a prior; "sweeps": records
-            drawn column by column, each given some others; "distribution": counts that the
-            exponential mechanism chose; "nodes": a noisy count of every node of a layer of a
-            hierarchy whose nodes fix different columns; "leaf-sums": sums of the noisy cells of a
-            full table below such nodes; "ranges": a noisy count of every range of states in a layer
-            of a tree of ranges over one column; "choice": columns that the exponential mechanism
-            chose, a column before its parents; "parameters": parameters of a public generator of
-            records that it chose; "posterior": records drawn from a posterior of the exact rows;
-            "kept": columns of all records that every synthetic set has as they stand; "exact":
-            statistics without noise, which are not published.
+        kind: what it is; `Kind` says what each has in its file.
         columns: names of the table's columns.
         codes: mixed-radix number of each cell, ascending, the last column running fastest; of a
             node, with one state more for each column, which says that it is open; of a range, its
