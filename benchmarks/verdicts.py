@@ -17,7 +17,6 @@ from understudy_studies.framework.page_verdicts import (
     PagePoint,
     about,
     counted,
-    in_words,
     kinds,
     points_of,
 )
@@ -76,8 +75,8 @@ def summary(found: Pages) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _slashed(points: tuple[PagePoint, ...] | list[PagePoint]) -> str:
-    return " / ".join(str(number) for number in counted(points).values())
+def _slashed(points: tuple[PagePoint, ...] | list[PagePoint], between: str = " / ") -> str:
+    return between.join(str(number) for number in counted(points).values())
 
 
 def with_verdicts(text: str, found: Pages) -> str:
@@ -95,7 +94,7 @@ def with_verdicts(text: str, found: Pages) -> str:
         if not chosen:
             raise SystemExit(f"No point of {name} has these words: {match[2]}")
         comment = match[0][: match.start("old") - match.start()]
-        return f"{comment} {in_words(chosen)} " + ("· " if match["next"] else "")
+        return f"{comment} {_slashed(chosen, between='/')} " + ("· " if match["next"] else "")
 
     return FILTER.sub(verdicts, text)
 

@@ -15,7 +15,7 @@ from understudy_studies.framework.page_verdicts import (
     PagePoint,
     about,
     counted,
-    in_words,
+    kinds,
     points_of,
 )
 from understudy_studies.framework.page_writer import markdown_table
@@ -54,7 +54,7 @@ def test_points_are_counted_and_chosen_by_words():
     assert counted(points) == {"agrees": 1, "partly": 0, "not": 1}
     assert about(points, ["cold"]) == points[1:]
     assert about(points, ["tea", "x"]) == about(points, []) == points
-    assert in_words(points) == "1 agree, 1 not (wording 1)"
+    assert kinds(points) == "wording 1"
 
 
 @pytest.mark.parametrize("name", STUDIES_OF_PAPERS)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from understudy_studies.framework.claim_verdicts import Word
 from understudy_studies.framework.verdict_causes import BEGINNINGS
 
 WORDS: tuple[Word, ...] = ("agrees", "partly", "not")
-NAMES = {"agrees": "agree", "partly": "in part", "not": "not"}
 UNKNOWN = "no cause"
 _HEADING = re.compile(r"^\| The paper says \| We measured \| Verdict \|")
 _CELLS = re.compile(r"(?<!\\)\|")
@@ -91,19 +90,6 @@ def kinds(points: Iterable[PagePoint]) -> str:
     found = Counter(point.kind for point in points if point.kind)
     names = [*BEGINNINGS, UNKNOWN]
     return ", ".join(f"{name} {found[name]}" for name in names if found[name])
-
-
-def in_words(points: Sequence[PagePoint]) -> str:
-    """Points in a few words.
-
-    Example:
-        >>> in_words([PagePoint("a", "agrees", ""), PagePoint("b", "partly", "wording")])
-        '1 agree, 1 in part (wording 1)'
-    """
-    found = counted(points)
-    text = ", ".join(f"{found[word]} {NAMES[word]}" for word in WORDS if found[word])
-    causes = kinds(points)
-    return f"{text} ({causes})" if causes else text
 
 
 def about(points: Iterable[PagePoint], words: Iterable[str]) -> tuple[PagePoint, ...]:
