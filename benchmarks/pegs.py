@@ -39,7 +39,7 @@ from made_up import made_up
 from understudy.data.table import Table as Rows
 from understudy.dp.randomness import SecureRandomness
 from understudy.evaluate.comparison import Comparison
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.workflow.budget_shares import budget_of
 from understudy.workflow.gates import open_gate
 from utility import Bench, Book

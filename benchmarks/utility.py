@@ -34,8 +34,7 @@ from typing import Any
 
 import known_tables
 import utility_page
-from understudy.methods.auto import configure
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, configure
 from understudy_studies.framework.chunk_files import sources
 from utility_cases import (
     AUTO,

@@ -31,9 +31,8 @@ from understudy.dp.budget import Budget
 from understudy.dp.gate import Gate
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.methods.auto import configure
 from understudy.methods.plan import PlannedTable
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, configure
 from understudy.workflow.analyze import rebuildable
 from understudy.workflow.budget_shares import budget_of
 from understudy.workflow.gates import open_gate

@@ -9,8 +9,7 @@ import pytest
 import understudy as us
 from understudy.dp.released import Noise, NoisyProducts, NoisyTable
 from understudy.features.scores import FeatureMap
-from understudy.methods.auto import configure
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, configure
 from understudy.release.shape import Kind
 from understudy.workflow.analyze import model_of, rebuildable, request_again
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from understudy.data import random_groups as module
-from understudy.data.random_groups import random_groups
+from understudy.data.coding import random_groups
 from understudy.data.table import Table
 from understudy.errors import DataError, SchemaError
 from understudy.schema import Schema

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 from understudy.data import sums as kernels
-from understudy.data.passes import CodingPass
-from understudy.data.sums import RankSums
+from understudy.data.sums import CodingPass, RankSums
 from understudy.data.table import Table
 from understudy.features.scores import RankScores
 from understudy.schema import Schema

@@ -7,9 +7,8 @@ import pytest
 from made_ledgers import REQUEST, adults
 from understudy.checkpoint.journal import Spending as Words
 from understudy.checkpoint.journal import pack
-from understudy.dp.accountant import Entry
+from understudy.dp.accountant import CHOICE, Entry, RunCost
 from understudy.dp.budget import gdp_within
-from understudy.dp.run_cost import CHOICE, RunCost
 from understudy.errors import LedgerError
 from understudy.ledger.account import Cost
 from understudy.mechanisms.selection import gdp_cost, selection_epsilon

@@ -12,7 +12,7 @@ from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.methods.aim import Aim
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.workflow.analyze import model_of
 from understudy.workflow.gates import open_gate
 

@@ -22,8 +22,7 @@ from schemas import TWO_NUMBERS as NORMAL
 from understudy.cli.app import app
 from understudy.dp.budget import Budget
 from understudy.errors import BudgetError, InferenceError, MethodError
-from understudy.methods.auto import configure
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, configure
 from understudy.papers.censored_posterior import CensoredPosterior
 from understudy.papers.generator_scores import CONVERGENCE
 from understudy.report.public_page import public_page

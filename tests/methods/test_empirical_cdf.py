@@ -12,7 +12,7 @@ from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, MethodError
 from understudy.mechanisms.tables import RowCount
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.papers.empirical_distribution import CumulativeDistributions
 from understudy.workflow.gates import open_gate
 

@@ -9,7 +9,7 @@ from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import NotPrivateError
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.schema import Schema
 from understudy.workflow.gates import open_gate
 

@@ -24,7 +24,7 @@ from understudy.errors import MethodError, UnderstudyError
 from understudy.inference.combining import partial_variance
 from understudy.mechanisms.sums import moment_noises, sanitise
 from understudy.mechanisms.tables import BinomialCount, RowCount
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.papers import bayesian_models
 from understudy.papers.bayesian_models import Block, BlocksModel, Drawn, Multinomial
 from understudy.schema import Schema

@@ -11,7 +11,7 @@ from understudy.dp.budget import Budget
 from understudy.dp.randomness import SecureRandomness
 from understudy.errors import MethodError, NotPrivateError
 from understudy.inference.combining import partial_variance
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.papers import bayesian_models
 from understudy.schema import Schema
 from understudy.workflow.gates import open_gate

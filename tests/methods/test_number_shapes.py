@@ -6,7 +6,7 @@ import pytest
 
 import understudy as us
 from understudy.dp.budget import Budget
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 
 N = 5_000
 TEXT = f"""

@@ -7,9 +7,8 @@ from typing import Annotated, ClassVar, Literal
 import pytest
 from pydantic import Field
 
-from understudy.methods.auto import configure, kind_of, options_of
 from understudy.methods.base import Names
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, configure, kind_of, options_of
 
 ALL = [(name, option) for name, kind in METHODS.items() for option in options_of(kind)]
 

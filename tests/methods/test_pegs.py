@@ -8,7 +8,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError, MethodError
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.papers.gibbs_mechanisms import UNPAID
 from understudy.schema import Schema
 

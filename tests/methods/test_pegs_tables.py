@@ -11,7 +11,7 @@ import pytest
 import understudy as us
 from understudy.dp.budget import Budget
 from understudy.errors import InferenceError, MethodError
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.papers.pegs_tables import (
     MOST_KEYS,
     distinct_tables,

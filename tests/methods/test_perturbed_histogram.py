@@ -14,7 +14,7 @@ from understudy.dp.distributions import ContinuousLaplace
 from understudy.dp.perturbation import FLOATING, HALVED
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.papers.histograms import scott_bins
 from understudy.workflow.gates import open_gate
 

@@ -18,8 +18,7 @@ from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, InferenceError, MethodError
-from understudy.methods.auto import configure
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, configure
 from understudy.papers.generator_scores import CONVERGENCE, GREEDY
 from understudy.papers.pmse import Pmse
 from understudy.report.public_page import public_page

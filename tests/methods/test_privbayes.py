@@ -13,7 +13,6 @@ from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
 from understudy.methods import privbayes
-from understudy.methods.auto import configure
 from understudy.methods.privbayes import (
     LARGEST_TABLE,
     candidates,
@@ -23,6 +22,7 @@ from understudy.methods.privbayes import (
     read_network,
     usual_degree,
 )
+from understudy.methods.registry import configure
 from understudy.workflow.gates import open_gate
 
 PUBLIC = 'rows = "public"\nn_rows = {n}\n'

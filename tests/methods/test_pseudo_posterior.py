@@ -12,7 +12,7 @@ import pytest
 import understudy as us
 from understudy.errors import InferenceError, MethodError, NotPrivateError
 from understudy.features.design import Features
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.papers.categorical_models import StateLogit, StateTable
 from understudy.papers.column_models import NumberModel
 from understudy.papers.pseudo_posterior import MOST_FEATURES, Modelling

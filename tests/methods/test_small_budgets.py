@@ -13,10 +13,10 @@ from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.dp.released import Noise, NoisyTable
 from understudy.mechanisms.tables import NoisyTables
-from understudy.methods.auto import configure
 from understudy.methods.binning import records_per_noise
 from understudy.methods.marginals import ONE_WAY_SHARE
 from understudy.methods.noisy_marginals import average_tables, fine_tables
+from understudy.methods.registry import configure
 from understudy.workflow.gates import open_gate
 
 LEVELS = {"a": 2, "b": 3, "c": 6, "d": 6}

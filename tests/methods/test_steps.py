@@ -14,7 +14,7 @@ from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
 from understudy.mechanisms.tables import RowCount
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.papers.hierarchical import Steps
 from understudy.papers.hierarchy_mechanisms import ORDER_READ, ColumnSplits, LeafRecords
 from understudy.workflow.gates import open_gate

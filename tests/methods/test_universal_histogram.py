@@ -13,7 +13,7 @@ from understudy.dp.distributions import DiscreteLaplace
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.mechanisms.tables import RowCount
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.models.spine import gls
 from understudy.papers.hierarchical import range_weights
 from understudy.papers.tree_estimation import NoisyLayer, RangeTree, consistent

@@ -12,8 +12,7 @@ from night import NIGHT
 from understudy.dp.budget import Budget
 from understudy.errors import MethodError
 from understudy.mechanisms.urn import prior_weight
-from understudy.methods.auto import configure
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, configure
 from understudy.schema import Schema
 
 URNS = ["dirichlet", "dp-prior", "smoothed-histogram"]

@@ -15,7 +15,7 @@ import pytest
 import understudy as us
 from understudy.data import base
 from understudy.data.base import TableCounts
-from understudy.data.passes import CodingPass
+from understudy.data.sums import CodingPass
 from understudy.data.table import Table
 from understudy.errors import DataError, MethodError
 from understudy.features.grids import LineCells

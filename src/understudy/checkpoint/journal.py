@@ -53,11 +53,10 @@ import numpy as np
 from pydantic import BaseModel
 
 from understudy import _storage
-from understudy.dp.accountant import Entry
+from understudy.dp.accountant import Entry, RunCost
 from understudy.dp.budget import SIGNS, UNITS, Approximate, Budget, decimal_up
 from understudy.dp.mechanism import Outcome
 from understudy.dp.released import Noise, Published, Records, Released
-from understudy.dp.run_cost import RunCost
 from understudy.errors import CheckpointError
 from understudy.mechanisms.regression import NoisyRegression, NormalEquations
 

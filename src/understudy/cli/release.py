@@ -538,7 +538,7 @@ def methods(
     Options are given to synthesize and plan as --option NAME=VALUE, or -o NAME=VALUE.
     """
     if name is not None:
-        from understudy.methods.auto import kind_of, options_of
+        from understudy.methods.registry import kind_of, options_of
 
         facts, options = kind_of(name).facts, options_of(kind_of(name))
         if as_json:

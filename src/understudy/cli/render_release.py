@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from understudy.inference.analysis import Analysis
     from understudy.inference.private_regression import PrivateRegression, RegressionRelease
     from understudy.metadata.codebook import Codebook
-    from understudy.methods.auto import Option
     from understudy.methods.base import Facts
+    from understudy.methods.registry import Option
     from understudy.papers.generator_scores import Travelled
     from understudy.papers.record_weights import FittedPosterior
     from understudy.release.release import Release

@@ -22,16 +22,19 @@ from numpy.typing import NDArray
 
 from understudy.data.coding import Reading, StateCodes
 from understudy.data.marginals import MAX_CODES, MarginalCounter, OccupiedCounter, inside
-from understudy.data.passes import Arrays, CodePass, RowPass, T
 from understudy.data.premises import NO_PREMISES, Premises
 from understudy.data.sums import (
+    Arrays,
     CellSums,
+    CodePass,
     ExactProducts,
     ExactSums,
     GroupedProducts,
     LineCounts,
     RankSums,
+    RowPass,
     ScoreProducts,
+    T,
     WeightedProducts,
 )
 from understudy.errors import DataError

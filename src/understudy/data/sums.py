@@ -1,4 +1,8 @@
-"""Exact sums of bounded numbers, and of their products, by cell of a contingency table.
+"""Exact sums over the rows: of bounded numbers and of their products, by cell of a table.
+
+What a pass over the rows gathers is whole numbers. So rows may come in any order and in any number
+of parts: each part sums by itself, hands on its sums as plain arrays, and the merged ones are those
+of all rows.
 
 Each number is clipped to its public bounds and put on a public lattice of `STEPS` = 2¹⁶ steps, as
 the whole number z = round((x − middle) / width · 2¹⁶) between −`HALF` and `HALF`: record by record,
@@ -36,10 +40,11 @@ records that a table of the column counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 import polars as pl
@@ -48,7 +53,6 @@ from numpy.typing import NDArray
 from understudy._arrays import compiled
 from understudy.data.coding import Coder, ColumnCoder, Reading, StateCodes, part_of
 from understudy.data.marginals import MarginalCounter, encode, inside
-from understudy.data.passes import Arrays, CodePass, RowPass
 from understudy.features.grids import NumberCells, holds_numbers, on_bounds
 from understudy.features.scores import (
     TICKS,
@@ -60,6 +64,110 @@ from understudy.features.scores import (
 )
 from understudy.features.terms import TermMap
 from understudy.schema import NUMERIC, Column, Schema
+
+T = TypeVar("T")
+Arrays = Sequence[NDArray[Any]]
+
+
+class Sums(ABC, Generic[T]):
+    """What is summed over the rows seen so far; none at first. CONFIDENTIAL."""
+
+    @abstractmethod
+    def sums(self) -> list[NDArray[Any]]:
+        """All that was summed, as plain arrays."""
+
+    @abstractmethod
+    def merge(self, sums: Arrays) -> None:
+        """Add what the same pass summed over other rows.
+
+        Args:
+            sums: as `sums` gives it.
+        """
+
+    @abstractmethod
+    def answer(self) -> T:
+        """Return what is known of all rows that were added or merged."""
+
+
+class RowPass(Sums[T]):
+    """A pass that reads values.
+
+    Attributes:
+        names: columns that it reads.
+    """
+
+    names: tuple[str, ...]
+
+    @abstractmethod
+    def add(self, batch: pl.DataFrame) -> None:
+        """Add one batch of rows, which has these columns and perhaps others."""
+
+
+class CodePass(Sums[T]):
+    """A pass to which states are enough.
+
+    Attributes:
+        places: indices in the schema of the columns that it reads.
+    """
+
+    places: tuple[int, ...]
+
+    @abstractmethod
+    def add(self, columns: Sequence[StateCodes]) -> None:
+        """Add one batch of rows: states of each of `places`, shape (n,) each."""
+
+
+class CodingPass(RowPass[T]):
+    """A pass over states as one that codes the values itself, and no column that plays no part.
+
+    Args:
+        begun: the pass, before the first row.
+        schema: what rows are coded against.
+        groups: column → group of each of its states; states of others are left as they are.
+    """
+
+    def __init__(
+        self,
+        begun: Callable[[], CodePass[T]],
+        schema: Schema,
+        groups: Mapping[str, Sequence[int]],
+    ) -> None:
+        over = begun()
+        part = part_of(schema, over.places)
+        chosen = [schema.names[j] for j in over.places]
+        self.names = part.names
+        self._over, self._coder = over, Coder(part)
+        self._used = [(part.names.index(name), group_of(groups.get(name))) for name in chosen]
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Code a batch, and add it."""
+        columns = self._coder.code(batch)
+        self._over.add([in_groups_of(columns[k], table) for k, table in self._used])
+
+    def sums(self) -> list[NDArray[Any]]:
+        """Those of the pass over states."""
+        return self._over.sums()
+
+    def merge(self, sums: Arrays) -> None:
+        """Add to those of the pass over states."""
+        self._over.merge(sums)
+
+    def answer(self) -> T:
+        """That of the pass over states."""
+        return self._over.answer()
+
+
+def group_of(groups: Sequence[int] | None) -> StateCodes | None:
+    """Group of each state; the state out of domain stays out of domain."""
+    if groups is None:
+        return None
+    n_groups = max(groups) + 1
+    return np.array([*groups, n_groups], dtype=np.min_scalar_type(n_groups))
+
+
+def in_groups_of(codes: StateCodes, table: StateCodes | None) -> StateCodes:
+    """States by a table of `group_of`; as they are, if there is none."""
+    return codes if table is None else table[codes]
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from understudy.data.coding import (
     part_of,
 )
 from understudy.data.marginals import MAX_CODES
-from understudy.data.passes import CodePass, RowPass, T, group_of, in_groups_of
 from understudy.data.rows import FrameKind, Rows, require_columns, require_types
 from understudy.data.sources import open_rows
 from understudy.data.spill import Spill, require_folder
+from understudy.data.sums import CodePass, RowPass, T, group_of, in_groups_of
 from understudy.errors import DataError
 from understudy.schema import Schema, private_copy
 

@@ -23,7 +23,7 @@ claim: costs add up under adaptive composition, whichever thread or process asks
     test: attacks/test_ledger.py dp/accounting/test_gaussian_dp.py lemmas/test_discrete_gaussian.py
         lemmas/test_choice_with_rest.py lemmas/test_bounded_range.py
 claim: a run that ended is booked at what it cost, whatever rest its choices were priced with
-    proof: dp/run_cost.py dp/gaussian_dp.py
+    proof: dp/accountant.py dp/gaussian_dp.py
     test: dp/accounting/test_run_cost.py ledger/test_run_costs.py
 claim: ε and δ follow from what the ledger sums
     proof: dp/budget.py dp/gaussian_dp.py
@@ -154,7 +154,7 @@ claim: sums of scores and of products of two change in L2 and L1 by no more than
     proof: mechanisms/second_moments.py data/sums.py
     test: mechanisms/sums/test_second_moments.py data/test_score_products.py
 claim: the random group of a record's cluster goes by its own name and a secret key alone
-    proof: data/random_groups.py
+    proof: data/coding.py
     test: data/test_random_groups.py inference/weighted/test_random_groups.py
 claim: where each record counts with a factor in [0, 1] of its own, they change by no more than
     those of records that count or do not

@@ -167,7 +167,7 @@ def divide_cost(
 def sequential(amounts: Iterable[Fraction]) -> Fraction:
     """Cost of several mechanisms on the same rows: costs add up, in ε as in ρ and μ²/2.
 
-    A choice that leaves a rest of its budget has another cost than its price (`run_cost`).
+    A choice that leaves a rest of its budget has another cost than its price (`RunCost`).
 
     Sources: Dwork & Roth (2014), Theorem 3.14; Bun & Steinke (2016), Lemma 1.7; Dong, Roth & Su
     (2022), Corollary 3.3.

@@ -258,7 +258,7 @@ class Gate:
 
     @property
     def spent(self) -> Fraction:
-        """Cost of the run if it ends now (`run_cost`), infinite steps not counted."""
+        """Cost of the run if it ends now (`RunCost`), infinite steps not counted."""
         return self._ledger.spent
 
     @property

@@ -76,7 +76,7 @@ back, let T be the cost of what followed a step. Then the step and what followed
 
     s(T) = T + c,  c its price, or, of a choice, s(T) = T + min(alone, r/(1 - r/T) if T > r),  (3)
 
-alone = the μ²/2 of (1); the run costs T₀, the s of its first step. (`run_cost` adds it up.)
+alone = the μ²/2 of (1); the run costs T₀, the s of its first step. (`RunCost` adds it up.)
 
 *No more than the budget, no less than the prices.* s increases: the second branch of a choice, T +
 rT/(T - r), has the slope 1 - (r/(T - r))², which is positive for T > 2r. It is taken where r/(1 -

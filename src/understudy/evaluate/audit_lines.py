@@ -43,8 +43,7 @@ from understudy.features.scores import RankScores
 from understudy.mechanisms.second_moments import RankProducts, SecondMoments
 from understudy.mechanisms.selection import CandidateColumns
 from understudy.mechanisms.selection_scores import DistanceFromModel
-from understudy.methods.auto import configure
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, configure
 from understudy.papers.perturbed_gibbs import LazyRows
 from understudy.release.measurement import Measurement
 from understudy.schema import GibbsSweep, Schema

@@ -54,8 +54,7 @@ from understudy.errors import BudgetError, MethodError, nearest, suggestion
 from understudy.evaluate.comparison import Comparison
 from understudy.evaluate.evaluate import LOSSES, Pairing, hold_out, losses, rows_in_memory
 from understudy.evaluate.tradeoff_axes import RISKS, scene_of
-from understudy.methods.auto import configure
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, configure
 from understudy.release.release import Release
 from understudy.schema import Schema
 from understudy.schema.schema import LedgerBinding, given_schema

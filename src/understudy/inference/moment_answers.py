@@ -19,7 +19,6 @@ from understudy.errors import InferenceError
 from understudy.features.scores import Limits
 from understudy.inference import formulas
 from understudy.inference.combining import Pooled
-from understudy.inference.deviations import Roots
 from understudy.inference.glm import FAMILIES, ScoreIntervals, ScoreTests, score_model
 from understudy.inference.linear import (
     Inverted,
@@ -37,6 +36,7 @@ from understudy.inference.linear import (
 )
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.needed_terms import NeededTerms, mean_as_model, needed_terms
+from understudy.inference.number_line import Roots
 from understudy.inference.question import MODELS, RATIOS, Estimand
 from understudy.inference.random_groups import Clustering, Influence
 from understudy.inference.records import Records, complete_records

@@ -1,30 +1,73 @@
 """Answers about the numbers of one column from its number line, with the tables of its bins.
 
-How both are put together: `inference.line_tables`.
+How both are put together: `inference.noisy_tables`.
 
 **Which is taken** follows from public facts. A table leaves open where in a bin its records lie, up
 to n/B of n records if B bins were alike; a line tells it up to noise, of which a number that cuts a
 bin of m cells meets 1.96·σ·√m/2. The line is taken where that is less, and where there is no table.
+
+**Gini coefficients.** With c_j records in cell j, N of them and S the sum of their numbers, m_j the
+middle of the cell and |m_i − m_j| the matrix M, the coefficient is
+
+    G = c'Mc / (2NS),
+
+half the mean distance of two records over the mean. c'Mc is quadratic in the counts, so noise with
+the covariance C adds tr(CM) to it on average, which is taken off. To first order a record more in
+cell j adds g_j = (Mc)_j/(NS) − G/N − G·m_j/S. So noise has the variance g'Cg, sampling Σ c_j g_j².
+Of second order noise has 2·tr(CMCM)/(2NS)² more, which matters where cells are many and small.
+
+Where in its cell a number lies is not known. With F_j the share of records up to cell j, x_j
+the mean in the cell, and b_j = F_{j−1} + F_j − 1, half the mean distance is Σ p_j x_j b_j, and half
+of p_j² times the mean distance within each cell, which is at most half its width. So G is a ratio
+of linear functions of the x_j: it is least where these are at the low end of their cells if b_j > G
+and at the high end if not, and largest the other way round (Dinkelbach's iteration finds these G).
+What the bounds have of the noise of the counts is added twice.
+
+**Standard deviations** are roots of a variance that is known with an error. The interval has the
+roots of the ends of an interval of the variance, cut off at 0. The variance is Q/n − (S/n)², linear
+in what was measured but for the square of the error e of the mean. Its expectation, the variance s²
+of the mean by noise and sampling, is given back, and its own variance 2s⁴ is counted: it is most of
+the error of what is 0 or 1 with even shares.
+
+Of the cells of a number line each record counts as the middle m of its cell. With d the distance
+to the further end, Minkowski's inequality has |σ(x) − σ(m)| ≤ √E(x − m)² ≤ √E d²: the bound on the
+bias. Sampling has the fourth moment: (E(m − μ)⁴ − σ⁴)/n.
+
+Sources: Gastwirth (1972), "The Estimation of the Lorenz Curve and Gini Index", Review of Economics
+and Statistics 54, 306-316, has such bounds for grouped data; Dinkelbach (1967), "On Nonlinear
+Fractional Programming", Management Science 13, 492-498; the noise is ours.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
 
-from understudy._arrays import Z_95
+from understudy._arrays import Z_95, Floats
+from understudy.errors import InferenceError
 from understudy.features.grids import Numeric, is_finer
-from understudy.inference.conditions import are_told
-from understudy.inference.counts import Counted, table_estimates
-from understudy.inference.deviations import line_deviation
-from understudy.inference.gini import line_gini
-from understudy.inference.line_tables import bin_table, line_schema, line_table
-from understudy.inference.noisy_tables import covering, line_of
+from understudy.inference.bin_bias import end_scores
+from understudy.inference.combining import Pooled, Untested
+from understudy.inference.conditions import are_told, require_told
+from understudy.inference.contributions import cell_scores
+from understudy.inference.counts import FEWEST, Counted, table_estimates
+from understudy.inference.linear import require_firm
+from understudy.inference.noisy_tables import (
+    Counts,
+    Sources,
+    bin_table,
+    covering,
+    line_of,
+    line_schema,
+    line_table,
+)
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import RATIOS, Estimand
 from understudy.inference.records import ABSENT, Records
+from understudy.inference.second_moments import LostInNoiseError
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
@@ -85,13 +128,230 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     return counted, cells
 
 
-_BY_CELLS: Final = {"std": line_deviation, "gini": line_gini}
-"""Kinds that are not linear in the counts."""
-
-
 def _tells_more(line: Measurement, fine: Numeric, coarse: Numeric, n_rows: int) -> bool:
     """Return whether a line tells more of a number within a bin than that it is there."""
     cells, bins = (
         sum(not interval.spike for interval in column.intervals) for column in (fine, coarse)
     )
     return Z_95 * line.stddev * math.sqrt(cells / bins) / 2 < n_rows / bins
+
+
+_ITERATIONS = 50
+
+
+def line_gini(
+    estimand: Estimand, table: Counts, schema: Schema, tables: int, shown: Floats
+) -> Counted:
+    """The Gini coefficient of a number in the cells of its line.
+
+    Args:
+        estimand: the question.
+        table: counts of the cells, with the sources of their noise.
+        schema: in these cells.
+        tables: how many measurements they rest on.
+        shown: values of the synthetic records, which decide whether noise hides it.
+
+    Raises:
+        LostInNoiseError: noise hides the mean, or the counts show no records.
+        InferenceError: the expression cannot be computed, or not record by record, or cells do not
+            tell who meets a condition; it may be below 0, or its values in two cells overlap.
+    """
+    assert table.sources is not None
+    require_told(estimand, schema)
+    scores = cell_scores(estimand, schema)
+    used = np.flatnonzero(scores.quantity != ABSENT)
+    ends = end_scores(estimand, schema, scores) or (scores, scores)
+    order = used[np.argsort(scores.value[used], kind="stable")]
+    low, value, high = (one.value[order] for one in (ends[0], scores, ends[1]))
+    _require_ranks(low, high, estimand.expression)
+    counts, sources = table.counts[order], table.sources
+    sources = Sources(sources.mix[order], sources.variances)
+    n, total = float(counts.sum()), float(counts @ value)
+    if n < FEWEST:
+        raise LostInNoiseError("By the noisy counts there are no records.")
+    noise_of_mean = sources.covariance(value, value) / n**2
+    few = "The numbers add up to too little under the privacy noise"
+    require_firm(np.array([shown.mean()]), np.array([float(noise_of_mean)]), few)
+    if total <= 0:
+        raise LostInNoiseError("By the noisy counts the numbers add up to nothing.")
+    apart = np.abs(np.subtract.outer(value, value))
+    mixed = sources.mix.T @ apart @ sources.mix
+    added = float(np.diag(mixed) @ sources.variances)
+    gini = (float(counts @ apart @ counts) - added) / (2 * n * total)
+    influence = (apart @ counts) / (n * total) - gini / n - gini * value / total
+    second = 2 * float(sources.variances @ mixed**2 @ sources.variances) / (2 * n * total) ** 2
+    noise = float(sources.covariance(influence, influence)) + second
+    sampling = max(float(counts @ influence**2), 0.0)
+    bias = _bound(counts, (low, high), (gini, added / (2 * n**2)), sources)
+    absent = np.flatnonzero(scores.quantity == ABSENT)
+    pooled = Untested(
+        names=estimand.names(schema),
+        estimate=np.array([gini]),
+        covariance=np.array([[noise + sampling]]),
+        df=np.array([np.inf]),
+        synthesis_share=np.array([noise / max(noise + sampling, 1e-300)]),
+        rule="noise-aware",
+        sets=tables,
+        bias=np.array([bias]),
+    )
+    return Counted(
+        pooled=pooled,
+        dropped=float(table.counts[absent].sum()),
+        dropped_noise=float(np.sqrt(table.variances[absent].sum())),
+        varied=bias > 0,
+    )
+
+
+def _require_ranks(low: Floats, high: Floats, expression: str) -> None:
+    """Refuse numbers below 0, and cells that do not tell which of two numbers is larger."""
+    if low.min(initial=0.0) < 0:
+        raise InferenceError(
+            f"A Gini coefficient needs numbers that are never below 0, and {expression} may be."
+        )
+    if (high[:-1] > low[1:] * (1 + 1e-12)).any():
+        raise InferenceError(
+            f"The fine histogram does not tell the order of {expression}; ask for the Gini "
+            "coefficient of a column."
+        )
+
+
+def _bound(
+    counts: Floats, ends: tuple[Floats, Floats], known: tuple[float, float], sources: Sources
+) -> float:
+    """How far the coefficient may lie off by where numbers lie in their cells.
+
+    Args:
+        counts: in the order of the cells.
+        ends: least and largest number of each cell.
+        known: the coefficient with numbers in their middles, and what noise adds to half the mean
+            distance.
+        sources: of the noise in the counts.
+    """
+    low, high = ends
+    widths = high - low
+    if not widths.any():
+        return 0.0
+    gini, added = known
+    n = float(counts.sum())
+    shares = counts / n
+    upto = shares.cumsum()
+    above = 2 * upto - shares - 1
+    within = float(shares**2 @ widths) / 4
+    found = []
+    for first, last, apart in ((low, high, 0.0), (high, low, within)):
+        at = gini
+        for _ in range(_ITERATIONS):
+            means = np.where(above > at, first, last)
+            mean = float(shares @ means)
+            if mean <= 0:
+                raise LostInNoiseError("By the noisy counts the numbers add up to nothing.")
+            before, at = at, (float(shares @ (means * above)) - added + apart) / mean
+            if abs(at - before) < 1e-9:
+                break
+        found.append(abs(at - gini))
+        room = widths / 2 * np.abs(above - at) / mean
+        found[-1] += 2 * float(np.sqrt(sources.covariance(room, room))) / n
+    return max(found)
+
+
+@dataclass(frozen=True)
+class Roots(Untested):
+    """Roots of estimates, with the roots of the ends of their intervals.
+
+    Attributes:
+        squares: what they are roots of.
+        further: bias of the roots themselves, shape (k,).
+    """
+
+    squares: Pooled | None = None
+    further: Floats | None = None
+
+    @classmethod
+    def of(cls, squares: Pooled, further: Floats) -> Roots:
+        """The roots of estimates above 0.
+
+        Args:
+            squares: the estimates.
+            further: bias of the roots, beside that of the squares, shape (k,).
+        """
+        own = {field.name: getattr(squares, field.name) for field in fields(Pooled)}
+        own["estimate"] = root = np.sqrt(squares.estimate)
+        own["covariance"] = squares.covariance / (4 * np.multiply.outer(root, root))
+        own["bias"], own["lean"] = squares.bias / (2 * root) + further, squares.lean / (2 * root)
+        return cls(**own, squares=squares, further=further)
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Ends of the confidence intervals, each of shape (k,); none below 0.
+
+        Raises:
+            InferenceError: the level is not in (0, 1).
+        """
+        assert self.squares is not None
+        assert self.further is not None
+        lower, upper = (np.sqrt(np.maximum(end, 0)) for end in self.squares.interval(level))
+        return np.maximum(lower - self.further, 0), upper + self.further
+
+
+def line_deviation(
+    estimand: Estimand, table: Counts, schema: Schema, tables: int, shown: Floats
+) -> Counted:
+    """The standard deviation of a number in the cells of its line.
+
+    Args:
+        estimand: the question.
+        table: counts of the cells, with the sources of their noise.
+        schema: in these cells.
+        tables: how many measurements they rest on.
+        shown: values of the synthetic records, which decide whether noise hides it.
+
+    Raises:
+        LostInNoiseError: noise hides the variance, or the counts show no records.
+        InferenceError: the expression cannot be computed, or not record by record, or cells do not
+            tell who meets a condition.
+    """
+    assert table.sources is not None
+    require_told(estimand, schema)
+    scores = cell_scores(estimand, schema)
+    used = scores.quantity != ABSENT
+    counts, value = np.where(used, table.counts, 0.0), scores.value
+    n = float(counts.sum())
+    if n < FEWEST:
+        raise LostInNoiseError("By the noisy counts there are no records.")
+    centred = np.where(used, value - float(counts @ value) / n, 0.0)
+    variance = float(counts @ centred**2) / n
+    of_mean = float(table.sources.covariance(centred, centred)) / n**2 + max(variance, 0.0) / n
+    variance += of_mean
+    influence = np.where(used, centred**2 - variance, 0.0)
+    noise = float(table.sources.covariance(influence, influence)) / n**2 + 2 * of_mean**2
+    require_firm(
+        np.array([shown.var()]), np.array([noise]), "The number varies too little in its cells"
+    )
+    if variance <= 0:
+        raise LostInNoiseError("By the noisy counts the number does not vary.")
+    sampling = max(float(counts @ influence**2), 0.0) / n**2
+    squares = Pooled(
+        names=estimand.names(schema),
+        estimate=np.array([variance]),
+        covariance=np.array([[noise + sampling]]),
+        df=np.array([np.inf]),
+        synthesis_share=np.array([noise / max(noise + sampling, 1e-300)]),
+        rule="noise-aware",
+        sets=tables,
+    )
+    ends = end_scores(estimand, schema, scores)
+    bias = 0.0
+    if ends is not None:
+        low, high = (np.where(used, one.value - value, 0.0) for one in ends)
+        room = np.maximum(-low, high) ** 2
+        error = 2 * float(np.sqrt(table.sources.covariance(room, room)))
+        bias = float(np.sqrt(max(float(counts @ room) + error, 0.0) / n))
+    return Counted(
+        pooled=Roots.of(squares, np.array([bias])),
+        dropped=float(table.counts[~used].sum()),
+        dropped_noise=float(np.sqrt(table.variances[~used].sum())),
+        varied=bias > 0,
+    )
+
+
+_BY_CELLS: Final = {"std": line_deviation, "gini": line_gini}
+"""Kinds that are not linear in the counts."""

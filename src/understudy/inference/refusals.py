@@ -86,9 +86,14 @@ from understudy.inference.bin_bias import end_scores
 from understudy.inference.combining import Pooled
 from understudy.inference.contributions import cell_scores
 from understudy.inference.estimators import Question
-from understudy.inference.line_tables import line_schema
 from understudy.inference.moment_answers import RULE
-from understudy.inference.noisy_tables import MOST_CELLS, coarser_table, covering, line_of
+from understudy.inference.noisy_tables import (
+    MOST_CELLS,
+    coarser_table,
+    covering,
+    line_of,
+    line_schema,
+)
 from understudy.inference.quantiles import Curve, Quantiles
 from understudy.inference.question import (
     BOUNDED,

@@ -23,9 +23,8 @@ from typing import Any, Literal
 from understudy._validation import path_of
 from understudy.checkpoint import replay as journals
 from understudy.checkpoint.journal import unpack
-from understudy.dp.accountant import Entry
+from understudy.dp.accountant import Entry, RunCost
 from understudy.dp.budget import Accounting, Approximate, Budget, Neighbours
-from understudy.dp.run_cost import RunCost
 from understudy.errors import LedgerError
 from understudy.ledger.account import Cost, Population, Totals, plain_text
 from understudy.ledger.entries import (

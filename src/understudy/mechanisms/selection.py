@@ -63,13 +63,13 @@ from numpy.typing import NDArray
 
 from understudy._arrays import compiled
 from understudy.dp import gaussian_dp
+from understudy.dp.accountant import CHOICE
 from understudy.dp.admission import HowMany
 from understudy.dp.budget import Accounting, pure_within
 from understudy.dp.confidential import CodedView, PublicContext, SecretRows
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import Choice, Released
-from understudy.dp.run_cost import CHOICE
 from understudy.dp.sampling import exp_trial, word_below
 from understudy.errors import BudgetError, MethodError
 from understudy.graphical.junction_tree import Columns, TreeLimit
@@ -344,7 +344,7 @@ def choice_charge(
 
     In Gaussian DP its ε rests on what is left after it (`selection.gdp_cost`); the gate
     asks for prices one at a time, and nobody else can spend of that before it is paid. What it
-    costs if that rest is never spent: `dp.run_cost`.
+    costs if that rest is never spent: `dp.accountant.RunCost`.
 
     Args:
         terms: the accounting, what is left, and which tables are neighbours.

@@ -29,8 +29,7 @@ from understudy.graphical.factors import firm_boxes
 from understudy.graphical.rank_exchange import RankExchange
 from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.base import Beside, Method, Tables
-from understudy.methods.binning import bins_for, fine_bins, records_per_noise
-from understudy.methods.crowded_bins import divides
+from understudy.methods.binning import bins_for, divides, fine_bins, records_per_noise
 from understudy.methods.level_moments import (
     LevelMoments,
     level_moments,

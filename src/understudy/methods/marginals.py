@@ -16,7 +16,7 @@
    those are made: noise does not add up in it.
    Bins of numbers that hold far more than their neighbours are divided and counted once more, for a
    sixteenth of the rest at most (an eighth where δ = 0): a heap on one value is kept
-   (`methods.crowded_bins`).
+   (`methods.binning`).
 3. A table of each pair that a declared relation ties, at the cost of a round but without a choice;
    half of what rounds may cost buys these at most. With δ, how far ranks of ordered columns go
    together, of all pairs at once, by the number of rows (`methods.ranks`).
@@ -68,8 +68,14 @@ from understudy.dp.released import Groups, NoisyTable
 from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.aim import AdaptiveMethod, Pace, expected_effort
 from understudy.methods.base import Effort, Facts, Prepared, known_rows
-from understudy.methods.binning import LEVELS, bins_for, cell_noise, fine_bins, records_per_noise
-from understudy.methods.crowded_bins import divide_bins
+from understudy.methods.binning import (
+    LEVELS,
+    bins_for,
+    cell_noise,
+    divide_bins,
+    fine_bins,
+    records_per_noise,
+)
 from understudy.methods.marginal_based import measured_beside
 from understudy.methods.merging import (
     CompressedDomain,

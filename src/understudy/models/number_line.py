@@ -75,7 +75,7 @@ towards smoothness, which lowers the total error and biases single counts.
 
 **How records of divided bins lie in their parts, by noisy counts of these.**
 
-A bin that was counted more finely (`understudy.methods.crowded_bins`) has up to two thousand
+A bin that was counted more finely (`understudy.methods.binning`) has up to two thousand
 parts, most of them with far fewer records than noise. So
 
 1. *peaks* are parts whose counts are clearly more than noise, and far more than the rest of the bin

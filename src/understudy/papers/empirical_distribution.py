@@ -73,12 +73,12 @@ from numpy.typing import NDArray
 
 from understudy._arrays import compiled
 from understudy.data.base import ExactTable
+from understudy.dp.accountant import CHOICE
 from understudy.dp.budget import divide_cost
 from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answers
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import DrawnDistribution, Noise, Released
-from understudy.dp.run_cost import CHOICE
 from understudy.errors import MethodError
 from understudy.mechanisms.selection import selection_epsilon
 from understudy.mechanisms.tables import MAX_CELLS

@@ -165,13 +165,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from understudy._arrays import Codes, Floats
+from understudy.dp.accountant import CHOICE
 from understudy.dp.budget import Neighbours
 from understudy.dp.confidential import CodedView, Diagnostic, PublicContext, SecretRows, known_rows
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.dp.perturbation import Mode
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import ChosenParameters, Released
-from understudy.dp.run_cost import CHOICE
 from understudy.errors import MethodError
 from understudy.mechanisms.selection import Choosing, choice_charge
 from understudy.papers.generators import ColumnGenerator, Prior, SimulatedColumn, SimulatedRecords

@@ -141,6 +141,7 @@ from scipy.special import gammaln, xlogy
 from understudy._arrays import Floats, Integers
 from understudy.data.base import ExactCells
 from understudy.data.marginals import encode
+from understudy.dp.accountant import CHOICE
 from understudy.dp.admission import HowMany
 from understudy.dp.budget import Neighbours, divide_cost, split
 from understudy.dp.calibration import NoiseName
@@ -163,7 +164,6 @@ from understudy.dp.perturbation import (
 )
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import Choice, NoisyNodes, NoisyRanges, NoisyTable, Records, Released
-from understudy.dp.run_cost import CHOICE
 from understudy.dp.sampling import Uniforms, negative_binomial
 from understudy.errors import MethodError
 from understudy.mechanisms.selection import Choosing, choice_charge

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from understudy.dp.accountant import Entry
-from understudy.dp.run_cost import RunCost
+from understudy.dp.accountant import Entry, RunCost
 from understudy.release.consistency import stated_budget
 from understudy.release.manifest import Manifest
 
@@ -13,7 +12,7 @@ from understudy.release.manifest import Manifest
 def stage_costs(manifest: Manifest) -> tuple[Fraction, ...]:
     """Costs by each amendment, oldest first, and in all, in the unit of the budget.
 
-    They are no less than the sums of prices (`run_cost`). Steps of infinite cost are not counted.
+    They are no less than the sums of prices (`RunCost`). Steps of infinite cost are not counted.
 
     Args:
         manifest: of a release that was checked.

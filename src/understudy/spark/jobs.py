@@ -25,7 +25,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.data.frames import arrow_column
-from understudy.data.passes import RowPass, T
+from understudy.data.sums import RowPass, T
 from understudy.errors import DataError
 from understudy.spark.texts import SparkTexts
 

@@ -40,9 +40,9 @@ from understudy.data.base import Confidential, ExactTable, SummedRows
 from understudy.data.coding import ColumnCoder, Reading, StateCodes, is_of_clusters
 from understudy.data.csv import is_delimited, numbers_of_schema
 from understudy.data.marginals import in_groups
-from understudy.data.passes import CodePass, CodingPass, RowPass, T
 from understudy.data.rows import FrameKind, require_columns, require_types
 from understudy.data.sources import open_rows
+from understudy.data.sums import CodePass, CodingPass, RowPass, T
 from understudy.errors import DataError, MethodError
 from understudy.schema import Schema, private_copy
 from understudy.spark.jobs import ROOM, Limits, collect_messages, run_pass

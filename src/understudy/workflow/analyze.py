@@ -40,10 +40,9 @@ from understudy.inference.bootstrap import (
     require_repeats,
 )
 from understudy.inference.estimators import Question
-from understudy.methods.auto import configure
 from understudy.methods.base import Beside, Method
 from understudy.methods.binning import coarse_again
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, configure
 from understudy.models.model import Model, PooledFits
 from understudy.release.decoding import decode
 from understudy.release.release import Release, given_release

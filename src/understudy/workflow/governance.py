@@ -11,7 +11,7 @@ the rows.
 
 1. the whole budget of the run is reserved, durably, before its first charge;
 2. each charge of the gate is noted there, durably, after the checkpoint has it and before anything
-   is computed, with what the run has cost if it ends there (`dp.run_cost`) and the digest
+   is computed, with what the run has cost if it ends there (`dp.accountant.RunCost`) and the digest
    of the checkpoint up to it: a checkpoint that was rolled back or cut lacks charges that the
    ledger has, and is refused;
 3. when all is measured the reservation settles to what was charged, and a release that is saved
@@ -43,10 +43,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from understudy.checkpoint.journal import Journal
 from understudy.checkpoint.replay import is_checkpoint
-from understudy.dp.accountant import Entry
+from understudy.dp.accountant import Entry, RunCost
 from understudy.dp.budget import Budget
 from understudy.dp.guarantee import Guarantee, drafted_leaks
-from understudy.dp.run_cost import RunCost
 from understudy.errors import CheckpointError, LedgerError
 from understudy.ledger.account import NOTHING, Cost
 from understudy.ledger.reservation import Reservation, Standing

@@ -24,8 +24,7 @@ from understudy.features.grids import Numeric, coarse_states, is_finer
 from understudy.inference.measured_moments import counted_mean, moments_of
 from understudy.inference.noisy_tables import line_of
 from understudy.methods.base import Method
-from understudy.methods.binning import declared_bins
-from understudy.methods.crowded_bins import step_of
+from understudy.methods.binning import declared_bins, step_of
 from understudy.models.bayesian_network import shrunk
 from understudy.models.model import Sample, dealt, records_by_cell, upper_ends
 from understudy.models.number_line import shares_of_parts

@@ -22,8 +22,8 @@ from understudy.inference.declared import (
     columns_of,
 )
 from understudy.mechanisms.second_moments import WeightedMoments
-from understudy.methods.auto import ASSUMED_ROWS
 from understudy.methods.plan import PlannedTable
+from understudy.methods.registry import ASSUMED_ROWS
 from understudy.models.spine import Hierarchy, TreeNoise
 from understudy.schema import NUMERIC, Continuous, Integer, Schema
 from understudy.schema.design import Design

@@ -46,11 +46,10 @@ from understudy.inference.declared import (
 from understudy.mechanisms.second_moments import SecondMoments, TermMoments, WeightedMoments
 from understudy.mechanisms.tables import HeapCounts, NoisyTables, NumberLines
 from understudy.methods.aim import AdaptiveMethod
-from understudy.methods.auto import choose_method, configure
 from understudy.methods.base import Method
 from understudy.methods.binning import fine_bins
 from understudy.methods.plan import PlannedTable, plan_mechanism
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, choose_method, configure
 from understudy.release.manifest import PUBLIC_ROWS, bought_rows
 from understudy.release.minimum_count import MinimumCount
 from understudy.schema import NUMERIC, Schema

@@ -47,7 +47,7 @@ from understudy._validation import kind_of, require_whole
 from understudy.dp.mechanism import Form
 from understudy.errors import MethodError, suggestion
 from understudy.graphical.conditioning import Evidence, condition_on
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.models.counted_members import Counts
 from understudy.models.model import Model, impossible
 from understudy.release.decoding import FrameKind, assemble_table, cells_of, require_frame, to_frame

@@ -65,10 +65,9 @@ from understudy.errors import (
 )
 from understudy.inference.declared import ExpectedAnswers
 from understudy.mechanisms.tables import RowCount
-from understudy.methods.auto import configure
 from understudy.methods.base import Facts, Prepared
 from understudy.methods.marginal_based import measured_beside
-from understudy.methods.registry import METHODS
+from understudy.methods.registry import METHODS, configure
 from understudy.models.counted_members import with_counts
 from understudy.models.model import Model, Sample, draw_parameters, drawn_in_parts
 from understudy.release.decoding import FrameKind, decode

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import understudy as us
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy_studies.all_studies import STUDIES
 from understudy_studies.framework.claim_verdicts import comparison, count, judged
 from understudy_studies.framework.page_verdicts import (

@@ -15,7 +15,7 @@ from understudy.mechanisms import selection
 from understudy.mechanisms.selection import Candidate, gdp_cost, selection_epsilon
 from understudy.mechanisms.selection_scores import CellCount
 from understudy.mechanisms.tables import NoisyTables, RowCount
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.report.public_page import public_page
 from understudy.schema import Schema
 from understudy.workflow.budget_shares import budget_of

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr, ndtri_exp
 
+from understudy.dp.accountant import CHOICE, RunCost
 from understudy.dp.budget import mu_of
-from understudy.dp.run_cost import CHOICE, RunCost
 from understudy.mechanisms.selection import gdp_cost, selection_epsilon
 
 ROUNDING = 1e-7

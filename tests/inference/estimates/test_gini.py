@@ -7,8 +7,8 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.errors import InferenceError
-from understudy.inference.gini import line_gini
 from understudy.inference.noisy_tables import Counts, Sources
+from understudy.inference.number_line import line_gini
 from understudy.inference.question import parse
 from understudy.inference.refusals import RefusedError
 from understudy.inference.second_moments import LostInNoiseError

@@ -10,9 +10,9 @@ import understudy as us
 from night import NIGHT
 from schemas import column
 from understudy.errors import InferenceError
-from understudy.inference.deviations import line_deviation
 from understudy.inference.moment_answers import answer_of
 from understudy.inference.noisy_tables import Counts, Sources
+from understudy.inference.number_line import line_deviation
 from understudy.inference.question import parse
 from understudy.inference.records import Records
 from understudy.inference.second_moments import LostInNoiseError

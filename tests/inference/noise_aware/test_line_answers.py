@@ -19,8 +19,7 @@ from understudy.features.grids import LineCells, line_bins
 from understudy.inference.bin_bias import value_ranges
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import ratios, table_estimates
-from understudy.inference.line_tables import line_table
-from understudy.inference.noisy_tables import Counts, line_of
+from understudy.inference.noisy_tables import Counts, line_of, line_table
 from understudy.inference.number_line import REASON
 from understudy.inference.quantiles import counted_curve
 from understudy.inference.question import parse

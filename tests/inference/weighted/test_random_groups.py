@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from night import NIGHT
-from understudy.data.random_groups import random_groups
+from understudy.data.coding import random_groups
 from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.data.random_groups import random_groups
+from understudy.data.coding import random_groups
 from understudy.errors import InferenceError
 
 SCHEMA = """

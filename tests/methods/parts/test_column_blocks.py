@@ -4,7 +4,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import MethodError
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 
 HEAD = {"private": "row_limit = 100", "public": 'rows = "public"\nn_rows = 30'}
 REVIEWED = 'reviewed = true\nsource = "codebook"'

@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.methods.binning import fine_bins
-from understudy.methods.crowded_bins import (
+from understudy.methods.binning import (
     FULL,
     HEAP,
     MOST,
     Crowd,
     find_crowded_bins,
     find_full_bins,
+    fine_bins,
 )
 from understudy.release.shape import Kind
 from understudy.schema import Schema

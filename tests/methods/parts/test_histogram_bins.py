@@ -13,8 +13,8 @@ from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.methods.auto import configure
 from understudy.methods.binning import bins_with_rules, numeric_columns
+from understudy.methods.registry import configure
 from understudy.papers.exact import UNPAID, UNPAID_QUARTILES, ExactDeviations, ExactQuartileRanges
 from understudy.papers.histograms import bins_by_width, scott_bins, sturges_bins
 from understudy.workflow.gates import open_gate

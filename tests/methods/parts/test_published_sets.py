@@ -16,7 +16,7 @@ from understudy.dp.perturbation import FLOATING, HALVED, overspent
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
 from understudy.mechanisms.tables import NoisyTables, RowCount
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.models.model import PooledFits
 from understudy.papers.hierarchy_mechanisms import HierarchyLayers
 from understudy.schema import Partition

@@ -10,7 +10,6 @@ import understudy as us
 from understudy.dp.released import Noise, NoisyLine, NoisyTable
 from understudy.features.grids import LineCells, line_bins
 from understudy.methods import marginal_based, merging
-from understudy.methods.auto import configure
 from understudy.methods.binning import fine_bins
 from understudy.methods.marginal_based import NoisyStatistics
 from understudy.methods.merging import CompressedDomain, observations
@@ -19,6 +18,7 @@ from understudy.methods.noisy_marginals import (
     StateCounts,
     line_parts,
 )
+from understudy.methods.registry import configure
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 from understudy.workflow.analyze import model_of, request_again
