@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from understudy.data import random_groups as module
+from understudy.data import coding as module
 from understudy.data.coding import random_groups
 from understudy.data.table import Table
 from understudy.errors import DataError, SchemaError
