@@ -105,7 +105,8 @@ def describe_plan(plan: Plan) -> None:
     )
     out.print(escape(f"Number of rows: {plan.rows_noise}."))
     rows = _alike(plan.tables)
-    shown = [_planned_row(row, times, " (once)") for row, times in _alike(plan.setup)]
+    once = " (once)" if plan.fits > 1 else ""
+    shown = [_planned_row(row, times, once) for row, times in _alike(plan.setup)]
     shown += [_planned_row(row, times) for row, times in rows[:MOST_ROWS]]
     out.print(_planned_table(shown, (f" (of {plan.fits})" if plan.fits > 1 else "")))
     if len(rows) > MOST_ROWS:
@@ -153,7 +154,8 @@ def _expected_table(plan: Plan) -> Table:
 
     Parts of a width are shown where one number says it.
     """
-    table = Table(title=f"Expected 95 % half-widths, for {plan.assumed_rows:,} records")
+    title = f"Expected 95 % half-widths, for {plan.assumed_rows:,} records"
+    table = Table(title=title, box=None, pad_edge=False)
     table.add_column("analysis", overflow="fold")
     for heading in ("estimate", "by noise", "by sampling", "together"):
         table.add_column(heading, justify="right" if heading != "estimate" else "left")
@@ -185,9 +187,9 @@ def _percent(chance: float) -> str:
 
 def _planned_table(rows: list[tuple[str, ...]], fits: str) -> Table:
     """The steps of a plan; what no step has is left out."""
-    table = Table(title="Measured in one fit" + fits)
-    table.add_column("measured", overflow="fold")
-    headings = ("form", "cells", "share", "noise sd", "95 % of counts within", "noise mass")
+    table = Table(title="Measured in one fit" + fits, box=None, pad_edge=False)
+    table.add_column("measured", overflow="fold", min_width=20)
+    headings = ("form", "cells", "share", "noise, 95 %", "noise mass")
     kept = [k for k, _ in enumerate(headings, 1) if any(row[k] != "–" for row in rows)]
     for k in kept:
         table.add_column(headings[k - 1], justify="right")
@@ -210,21 +212,20 @@ def _alike(rows: tuple[PlannedTable, ...]) -> list[tuple[PlannedTable, int]]:
 def _planned_row(row: PlannedTable, times: int, when: str = "") -> tuple[str, ...]:
     from understudy._arrays import Z_95
 
-    names = ", ".join(row.columns[:6]) + (
-        f" … ({len(row.columns)} columns)" if len(row.columns) > 6 else ""
-    )
-    counted = row.form.counts_cells
+    listed, some = ", ".join(row.columns), f"{len(row.columns)} columns"
+    names = f"{', '.join(row.columns[:5])} … ({some})" if len(row.columns) > 6 else listed
+    is_named = row.form.counts_cells or (row.form == "line" and len(row.columns) == 1)
     form = row.form + (f" ≥ {row.threshold}" if row.threshold is not None else "") + when
     cells = f"{row.n_cells:,}" if row.n_cells < 10**9 else f"10^{math.log10(row.n_cells):.1f}"
     mass = f"{row.noise_mass:,.3g}" if row.form.has_noise_mass else "–"
-    measured = names if counted and names else row.query
+    query = row.query.replace(listed, some) if len(row.columns) > 3 else row.query
+    measured = names if is_named and names else query
     return (
         escape(f"{times} × {measured}" if times > 1 else measured),
         form,
-        ("up to " if row.chosen else "") + cells if row.form.has_cells else "–",
+        "≤ " * row.chosen + cells if row.form.has_cells else "–",
         f"{times} × {float(row.share):.2%}" if times > 1 else f"{float(row.share):.2%}",
-        f"{row.stddev:,.4g}" if row.form.has_noise else "–",
-        f"± {Z_95 * row.stddev:,.4g}" if row.form.has_noise else "–",
+        f"± {Z_95 * row.stddev:,.3g}" if row.form.has_noise else "–",
         mass,
     )
 
