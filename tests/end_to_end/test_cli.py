@@ -307,7 +307,7 @@ FAULTS = {
         ask(),
         ["'city'", "not reviewed", "reviewed = true"],
     ),
-    "schema not TOML": (write_schema("[columns.city"), ask(), ["not valid TOML"]),
+    "schema not TOML": (write_schema("[columns.city"), ask(), [".toml' is not valid TOML"]),
     "bounds reversed": (write_schema(REVERSED), ask(), ["'age'", "lower must be below upper"]),
     "schema without columns": (write_schema(""), ask(), ["columns"]),
     "schema missing": (NOTHING, ask(schema="none.toml"), ["'none.toml'", "cannot be read"]),

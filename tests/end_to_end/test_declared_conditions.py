@@ -150,6 +150,22 @@ def test_a_table_in_its_own_bins_answers_whatever_it_tells(made):
     assert not refused.value.advice.cuts
 
 
+def test_a_quantile_names_its_probability_wherever_it_is_asked(made):
+    named = f"0.9 pay where {OLD}"
+    (planned,) = us.plan(
+        SCHEMA, epsilon=4, analyses=[f"quantile {named}"], assume_rows=N, **HOW
+    ).expected
+    assert planned.name == "90 % quantile of pay"
+    found = us.analyze(made, "quantile", named)
+    beside = us.analyze(made, "quantile", f"pay where {OLD}", probability=0.9)
+    assert found.pooled.interval() == beside.pooled.interval()
+    lower, upper = found.pooled.interval()
+    old = rows().filter(pl.col("age") >= 63)
+    assert lower[0] <= old["pay"].quantile(0.9) <= upper[0]
+    with pytest.raises(InferenceError, match="leave one of them out"):
+        us.analyze(made, "quantile", named, probability=0.8)
+
+
 def test_advice_for_some_of_the_records_is_known_to_work(made):
     asked = "works + sex where age < 40"
     with pytest.raises(us.UnderstudyError) as refused:

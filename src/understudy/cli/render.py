@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +125,9 @@ def describe_plan(plan: Plan) -> None:
         from understudy.inference.usefulness import WIDEST
 
         out.print(_expected_table(plan))
+        for row in plan.expected:
+            if row.refused:
+                _say_refused(row.analysis, row.refused)
         told = [one for one in plan.expected if one.name != "Intercept"]
         if n_wide := sum(not one.counts for one in told):
             out.print(
@@ -149,6 +153,10 @@ SPREADS = (
 )
 
 
+_MOST_ESTIMATES = 12
+"""Estimates of an analysis that a plan shows."""
+
+
 def _expected_table(plan: Plan) -> Table:
     """Tabulate how exact the answers to declared analyses will be.
 
@@ -156,17 +164,21 @@ def _expected_table(plan: Plan) -> Table:
     """
     title = f"Expected 95 % half-widths, for {plan.assumed_rows:,} records"
     table = Table(title=title, box=None, pad_edge=False)
-    table.add_column("analysis", overflow="fold")
-    for heading in ("estimate", "by noise", "by sampling", "together"):
-        table.add_column(heading, justify="right" if heading != "estimate" else "left")
+    table.add_column("analysis, estimate", overflow="fold", min_width=20)
+    for heading in ("by noise", "by sampling", "together", *["refused"] * bool(plan.ranges)):
+        table.add_column(heading, justify="right")
     chances = {row.analysis: row.refusal for row in plan.ranges}
     if plan.ranges:
-        table.add_column("refused", justify="right")
         table.caption, table.caption_justify = SPREADS, "left"
-    for row in plan.expected:
-        more = (_percent(chances.get(row.analysis, 0.0)),) if plan.ranges else ()
-        cells = row.name or row.refused, *planned_widths(row), *more
-        table.add_row(escape(row.analysis), *map(escape, cells))
+    for analysis, rows in groupby(plan.expected, key=lambda row: row.analysis):
+        more = (_percent(chances.get(analysis, 0.0)),) if plan.ranges else ()
+        told = [row for row in rows if not row.refused]
+        if told:
+            table.add_row(f"[bold]{escape(analysis)}[/bold]")
+        for row in told[:_MOST_ESTIMATES]:
+            table.add_row(*map(escape, (row.name, *planned_widths(row), *more)))
+        if len(told) > _MOST_ESTIMATES:
+            table.add_row(f"… and {len(told) - _MOST_ESTIMATES} more (all with --json)")
     return table
 
 
@@ -247,11 +259,15 @@ def describe_answer_plan(plan: AnswerPlan) -> None:
     if len(plan.gains) > MOST_ROWS:
         out.print(f"… and {len(plan.gains) - MOST_ROWS} more estimates (all with --json).")
     for asked, why in plan.refused:
-        out.print(f"[bold]No answer is expected[/bold] to {escape(asked)}: {escape(why)}")
+        _say_refused(asked, why)
     out.print(
         "Rehearsed on a synthetic set, with noise of the true scale. No confidential rows were "
         "read and no budget was spent."
     )
+
+
+def _say_refused(asked: str, why: str) -> None:
+    out.print(f"[bold]No answer is expected[/bold] to {escape(asked)}: {escape(why)}")
 
 
 def _gains(gains: tuple[ExpectedGain, ...]) -> Table:

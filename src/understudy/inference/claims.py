@@ -45,7 +45,7 @@ from understudy.features.design import (
     values_of_terms,
 )
 from understudy.inference import formulas
-from understudy.inference.question import rule_notes, written_out
+from understudy.inference.question import rule_notes, split_probability, written_out
 from understudy.inference.records import Records, is_grouping, level_values
 from understudy.mechanisms.votes import MOST_TERMS, ClaimKind, Votes
 from understudy.schema import NUMERIC, Boolean, Continuous, Schema
@@ -295,7 +295,6 @@ KINDS: Final = ("mean", "share", "median", "quantile", "correlation", "ols", "lo
 _EXAMPLES: Final = "'mean income > 30000', 'share sex = f < 0.5' or 'ols income ~ age: age > 0'"
 _CLAIM = re.compile(r"\s*(\w+)\s+(\S.*?)\s*([<>])\s*([^\s<>=]+)\s*", re.DOTALL)
 _TERM = re.compile(r"(.*?\S):\s+(.*)", re.DOTALL)
-_PROBABILITY = re.compile(r"(0?\.\d+)\s+(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -453,13 +452,13 @@ def _read_question(parts: _Parts, schema: Schema) -> _Asked:
 
 def _quantile(parts: _Parts, schema: Schema) -> _Asked:
     """A quantile lies above a border if less than its probability lies at or below that."""
-    match = _PROBABILITY.fullmatch(parts.formula)
-    if (match is None) != (parts.kind == "median"):
+    named, bare = split_probability(parts.formula)
+    if (named is None) != (parts.kind == "median"):
         raise InferenceError(
             "A quantile has its probability in front, such as 'quantile 0.9 income > 60000'; a "
             "median has none."
         )
-    probability, bare = (float(match[1]), match[2]) if match else (0.5, parts.formula)
+    probability = 0.5 if named is None else named
     _require_between(probability, 0, 1, "probability of a quantile")
     written = written_out("quantile", bare, schema)
     (factor,) = outcome_term(written, schema, two=False)

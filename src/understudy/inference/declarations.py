@@ -253,7 +253,9 @@ def _instead(
             break
         try:
             text = with_condition(formula, estimand.where)
-            asked = Question.of(kind, text, release.schema, probability=estimand.probability)
+            if kind == "quantile" and estimand.probability != 0.5:
+                text = f"{estimand.probability} {text}"
+            asked = Question.of(kind, text, release.schema)
             answer(asked)
         except InferenceError:
             continue

@@ -361,8 +361,13 @@ class Estimand:
 
     @property
     def text(self) -> str:
-        """Kind, formula and condition, as they are asked for."""
-        return f"{self.called or self.kind} {with_condition(self.formula, self.where)}"
+        """Kind, probability, formula and condition, as they are asked for."""
+        return f"{self.called or self.kind} {with_condition(self.stated, self.where)}"
+
+    @property
+    def stated(self) -> str:
+        """The formula, with the probability of a quantile in front unless it is one half."""
+        return self.formula if self.probability == 0.5 else f"{self.probability} {self.formula}"
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -476,8 +481,9 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
             or one by groups, `income ~ sex + region`; for proportion and count a column or a
             condition, also by groups; for table the columns to cross, `sex + region`; for models a
             formula. Behind it may stand "where" and a condition: other records count as absent.
+            In front of a quantile may stand its probability, `0.9 income ~ sex`.
         schema: the release's schema.
-        probability: of a quantile, in (0, 1).
+        probability: of a quantile that does not name its own, in (0, 1).
 
     Raises:
         InferenceError: unknown kind or name, a formula that cannot be read, or one that does not
@@ -487,6 +493,14 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
         raise InferenceError(
             f"Expected a kind among {', '.join(KINDS)}, got {kind!r}.{_meant(str(kind))}"
         )
+    if kind == "quantile":
+        named, formula = split_probability(formula)
+        if named is not None and probability not in (0.5, named):
+            raise InferenceError(
+                f"The formula names the probability {named}, and {probability} is given beside it; "
+                "leave one of them out."
+            )
+        probability = probability if named is None else named
     if not 0 < probability < 1:
         raise InferenceError(f"Expected a probability between 0 and 1, got {probability!r}.")
     if kind == "median" and probability != 0.5:
@@ -508,6 +522,20 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
     _require_levels(formulas.as_formula(where), schema)
     columns = _order_names((*estimand.columns, *named), schema)
     return replace(estimand, columns=columns, where=where)
+
+
+_PROBABILITY: Final = re.compile(r"\s*(0?\.\d+)\s+(?=[\w`({])")
+
+
+def split_probability(formula: str) -> tuple[float | None, str]:
+    """Split the formula of a quantile into its probability, if it names one, and the rest.
+
+    Example:
+        >>> split_probability("0.9 income ~ sex"), split_probability("0.5 * income")
+        ((0.9, 'income ~ sex'), (None, '0.5 * income'))
+    """
+    found = _PROBABILITY.match(formula)
+    return (float(found[1]), formula[found.end() :]) if found else (None, formula)
 
 
 def _joined_left(formula: str) -> str:

@@ -481,7 +481,7 @@ class Schema(BaseModel):
         Raises:
             SchemaError: the file cannot be read, or its content is no schema.
         """
-        return toml.loads(toml.file_text(path), cls, Path(path).absolute().parent)
+        return toml.loads(toml.file_text(path), cls, Path(path).absolute())
 
     def dumps(self) -> str:
         """The schema as TOML text, defaults left out; `loads` gives back an equal schema."""

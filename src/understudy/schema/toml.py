@@ -176,25 +176,26 @@ _RULE_ORDER = ("where", "source", "reviewed")
 _RELATION_ORDER = ("inequality", "at", "hierarchy", "within", "source", "reviewed")
 
 
-def loads(text: str, model: type[_Model], folder: Path | None = None) -> _Model:
+def loads(text: str, model: type[_Model], path: Path | None = None) -> _Model:
     """Read TOML text into a pydantic model; lists, defaults and columns like others are resolved.
 
     Args:
         text: of a schema.
         model: of the whole.
-        folder: where files that it refers to stand; None for a text that refers to none.
+        path: of its file, beside which files stand that it refers to; None for a text alone.
 
     Raises:
         SchemaError: not TOML, or not a schema; names every entry that is wrong, and the fix.
     """
+    said, folder = ("The schema", None) if path is None else (f"{path.name!r}", path.parent)
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SchemaError(_no_toml(str(error), text)) from None
+        raise SchemaError(_no_toml(str(error), text, said)) from None
     except RecursionError:
-        raise SchemaError("The schema is not valid TOML: it is nested too deeply.") from None
+        raise SchemaError(f"{said} is not valid TOML: it is nested too deeply.") from None
     except ValueError:  # of the language, which reads no number of thousands of digits
-        raise SchemaError("The schema is not valid TOML: a number in it is too long.") from None
+        raise SchemaError(f"{said} is not valid TOML: a number in it is too long.") from None
     content = resolve_totals(content, folder)
     if "tables" in content:
         content = widen_tables(content, model, folder)
@@ -234,7 +235,7 @@ def write_text(path: str | Path, text: str) -> None:
         ) from None
 
 
-def _no_toml(reason: str, text: str) -> str:
+def _no_toml(reason: str, text: str, said: str) -> str:
     """Reword an error of the reader of TOML, with line and column first."""
     what, _, place = reason.removesuffix(")").rpartition(" (at ")
     if place == "end of document":
@@ -245,7 +246,7 @@ def _no_toml(reason: str, text: str) -> str:
         if what == "Invalid value"
         else ""
     )
-    return full_stop(f"The schema is not valid TOML at {place}: {what}{hint}")
+    return full_stop(f"{said} is not valid TOML at {place}: {what}{hint}")
 
 
 def dumps(content: Mapping[str, Any], *, lists: bool = False) -> str:

@@ -140,7 +140,7 @@ class Review:
         Raises:
             SchemaError: it says none.
         """
-        return toml.loads(str(self.text), Schema, self.place.absolute().parent)
+        return toml.loads(str(self.text), Schema, self.place.absolute())
 
     @cached_property
     def parts(self) -> dict[Path_, Part]:
