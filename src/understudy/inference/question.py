@@ -494,13 +494,13 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
             f"Expected a kind among {', '.join(KINDS)}, got {kind!r}.{_meant(str(kind))}"
         )
     if kind == "quantile":
-        named, formula = split_probability(formula)
-        if named is not None and probability not in (0.5, named):
+        stated, formula = split_probability(formula)
+        if stated is not None and probability not in (0.5, stated):
             raise InferenceError(
-                f"The formula names the probability {named}, and {probability} is given beside it; "
+                f"The formula names the probability {stated}, and {probability} is given beside it; "
                 "leave one of them out."
             )
-        probability = probability if named is None else named
+        probability = probability if stated is None else stated
     if not 0 < probability < 1:
         raise InferenceError(f"Expected a probability between 0 and 1, got {probability!r}.")
     if kind == "median" and probability != 0.5:
