@@ -497,8 +497,8 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
         stated, formula = split_probability(formula)
         if stated is not None and probability not in (0.5, stated):
             raise InferenceError(
-                f"The formula names the probability {stated}, and {probability} is given beside it; "
-                "leave one of them out."
+                f"The formula names the probability {stated}, and {probability} is given beside "
+                "it; leave one of them out."
             )
         probability = probability if stated is None else stated
     if not 0 < probability < 1:
