@@ -3,13 +3,16 @@
 import contextlib
 import io
 import json
+import os
 import re
 import shlex
 import shutil
+import subprocess
 import time
 import zipfile
 from fractions import Fraction
 from html import unescape
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -17,6 +20,7 @@ import pytest
 import understudy as us
 from desk_visits import Visitor, finished_project, hidden, refusal, survey
 from made_members import tables
+from understudy._storage import PROGRESS_VARIABLE, make_key
 from understudy.cli.app import app
 from understudy.desk import runs
 from understudy.release.folder import checksums
@@ -28,19 +32,46 @@ pytest.importorskip("starlette", reason="The desk is not installed (extra desk).
 
 @pytest.fixture
 def in_this_process(monkeypatch):
-    """Short commands that read no rows, which the desk runs in processes of their own: each takes
-    seconds to begin. `test_from_the_file_to_the_archive…` runs some as they are."""
+    """Commands, which the desk runs in processes of their own: each takes seconds to begin.
+    `test_from_the_file_to_the_archive…` runs one of each kind as it is."""
+
+    def run(words, folder, stdout, stderr):
+        with (
+            contextlib.chdir(folder),
+            contextlib.redirect_stdout(stdout),
+            contextlib.redirect_stderr(stderr),
+        ):
+            try:
+                return app([*words], standalone_mode=False) or 0
+            except us.UnderstudyError as error:
+                stderr.write(f"Error: {error}")
+                return 2
 
     def short(words, folder):
-        said = io.StringIO()
-        try:
-            with contextlib.chdir(folder), contextlib.redirect_stdout(said):
-                code = app([*words[2:]], standalone_mode=False)
-        except us.UnderstudyError as error:
-            return False, f"Error: {error}"
-        return not code, said.getvalue().strip()
+        said, wrong = io.StringIO(), io.StringIO()
+        code = run(words[2:], folder, said, wrong)
+        return not code, (said.getvalue() + wrong.getvalue() * bool(code)).strip()
+
+    class Ended:
+        """A process that has come to its end when it has begun."""
+
+        pid = os.getpid()
+
+        def __init__(self, words, *, cwd, stdout, stderr, env, **_):
+            with (
+                open(stdout, "w", closefd=False) as out,
+                open(stderr, "w", closefd=False) as said,
+                pytest.MonkeyPatch.context() as patch,
+            ):
+                patch.setenv(PROGRESS_VARIABLE, env[PROGRESS_VARIABLE])
+                self.code = run(words[3:], cwd, out, said)
+
+        def poll(self):
+            return self.code
 
     monkeypatch.setattr(runs, "_short", short)
+    given = {"Popen": Ended, "DEVNULL": subprocess.DEVNULL}
+    monkeypatch.setattr(runs, "subprocess", SimpleNamespace(**given))
 
 
 def schema_of(n_columns, *, reviewed):
@@ -110,6 +141,7 @@ def test_what_was_read_from_the_rows_is_shown_in_the_confidential_view_alone(tmp
     assert upper not in visitor.get("schema").text.partition("<main")[2]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_where_rows_do_not_fit_is_told_in_the_confidential_view_alone(tmp_path):
     visitor = Visitor(tmp_path)
     text = drafted(visitor)
@@ -384,6 +416,7 @@ def test_an_approval_reserves_in_the_ledger_until_it_is_withdrawn(tmp_path):
     assert ledger.verify() == []
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_form_of_the_file_that_is_known_is_not_asked_about(tmp_path):
     visitor = Visitor(tmp_path)
     rows = "".join(f"{k % 7},5^{'ab'[k % 2]}\n" for k in range(200))
@@ -459,7 +492,7 @@ def test_from_the_file_to_the_archive_and_the_same_as_the_command(tmp_path):
     visitor.post("look", do="accepted", reason="fit for its use")
     assert "manifest.json" in visitor.get("publish").text
     assert 'class="good"' in visitor.post("publish", do="verify").text
-    assert runs.output(["ledger", "key", "key.pem"], tmp_path)
+    make_key(tmp_path / "key.pem")
     assert 'class="good"' in visitor.post("publish", do="sign", key="key.pem").text
     assert visitor.post("publish", do="archive").is_redirect
     names = zipfile.ZipFile(folder / "release.zip").namelist()
@@ -467,6 +500,7 @@ def test_from_the_file_to_the_archive_and_the_same_as_the_command(tmp_path):
     assert not [name for name in names if not name.startswith("release/")]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_two_tables_are_drafted_shown_and_confirmed(tmp_path):
     visitor = Visitor(tmp_path)
     for name, table in tables(40, seed=1).items():
@@ -562,6 +596,7 @@ def test_questions_that_came_are_answered_or_refused_with_a_reason(tmp_path):
 
 @pytest.mark.whole
 @pytest.mark.nightly
+@pytest.mark.usefixtures("in_this_process")
 def test_claims_that_came_have_verdicts(tmp_path):
     pytest.importorskip("statsmodels")
     visitor = Visitor(tmp_path)
