@@ -629,7 +629,9 @@ def killed_at(disk, folder, at, when, run=ask, **more):
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("when", ["before", "within", "after"])
+@pytest.mark.parametrize(
+    "when", ["before", "within", pytest.param("after", marks=pytest.mark.nightly)]
+)
 def test_killed_at_every_write_and_continued(tmp_path, disk, when):
     """Whatever write the run dies at, the continued one gives all answers, stays in its budget,
     keeps every charge that reached the disk, and equals the whole one where none was lost."""

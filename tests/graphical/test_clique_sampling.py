@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, spearmanr
 
+from night import NIGHT
 from understudy.graphical import sampling
 from understudy.graphical.estimation import Observation, fit_max_entropy
 
@@ -40,15 +41,18 @@ def test_each_cell_is_within_one_of_its_expectation_in_its_group(seed):
         assert (np.abs(found - found.sum(axis=1, keepdims=True) * p) < 1).all()
 
 
+REPEATS = 1_500 if NIGHT else 500
+
+
 @pytest.mark.parametrize("systematic", [True, False])
 @pytest.mark.nightly(every=2)
 def test_every_marginal_is_right_on_average(systematic):
-    """All pairs, also across cliques: means of 1,500 draws within 5 standard errors of each cell.
+    """All pairs, also across cliques: means of draws within 5 standard errors of each cell.
 
     The cells' draws have at most the binomial variance, but for what groups add; a false alarm for
     about 1 in 30,000 seeds (60 cells at 5 standard errors).
     """
-    one, rng, n, repeats = model(SIZES, TABLES), np.random.default_rng(1), 23, 1_500
+    one, rng, n, repeats = model(SIZES, TABLES), np.random.default_rng(1), 23, REPEATS
     draws = (
         one.draw(n * repeats, rng)
         if not systematic

@@ -69,7 +69,7 @@ def test_rows_and_columns_stay_as_the_records_have_them():
     assert (found > 0).all()
 
 
-@pytest.mark.parametrize("stddev", [10.0, 300.0, 3000.0])
+@pytest.mark.parametrize("stddev", [pytest.param(10.0, marks=pytest.mark.nightly), 300.0, 3000.0])
 def test_chances_are_those_of_noise(stddev):
     """Of 800 draws 40 ± 6.2 are below .05, and noise said a third too small or large is noticed."""
     _, expected = tables(2)

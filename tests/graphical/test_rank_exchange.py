@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from night import NIGHT
 from understudy.features.scores import RANK_UNIT, RankScores, shorten_vectors
 from understudy.graphical import rank_exchange
 from understudy.graphical.compression import MarginalModel
@@ -24,7 +25,9 @@ from understudy.graphical.rank_exchange import (
 )
 from understudy.schema import Domain
 
-reproducible = settings(derandomize=True, deadline=None, max_examples=60, database=None)
+reproducible = settings(
+    derandomize=True, deadline=None, max_examples=60 if NIGHT else 25, database=None
+)
 
 
 def size(matrix):

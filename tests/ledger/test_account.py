@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from made_ledgers import adults, pure
+from night import NIGHT
 from understudy.dp.budget import gdp_within, rho_within
 from understudy.errors import LedgerError
 from understudy.ledger.account import ACCOUNTINGS, Account, Caps, Cost, Population
@@ -124,7 +125,7 @@ def kept(population, counted):
     )
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=60 if NIGHT else 25, derandomize=True, deadline=None)
 @given(CAPS, STEPS)
 def test_nothing_that_fits_overspends_and_nothing_else_is_refused(caps, steps):
     account = Account(adults(**caps))

@@ -137,7 +137,7 @@ def require_all_spent(place, told, processes, spends, cap):
 
 def test_a_few_processes_spend_a_file(tmp_path):
     place = made(str(tmp_path / "ledger"), 1)
-    require_all_spent(place, tmp_path / "told", 4, 5, 1)
+    require_all_spent(place, tmp_path / "told", 3, 5, 1)
 
 
 @pytest.mark.nightly

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from made_ledgers import JOURNAL, RELEASE, REQUEST, adults, altered, pure
+from night import NIGHT
 from understudy.dp.budget import epsilon_of, rho_within
 from understudy.errors import BudgetError, LedgerError
 from understudy.ledger.account import Account, Amounts, Caps, Cost, Population
@@ -46,7 +47,7 @@ def ledger(tmp_path):
     return made
 
 
-@settings(max_examples=80, derandomize=True, deadline=None)
+@settings(max_examples=80 if NIGHT else 30, derandomize=True, deadline=None)
 @given(
     st.lists(
         st.one_of(

@@ -42,8 +42,8 @@ def shown(x, q, kappa):
 @pytest.mark.parametrize(
     ("low", "high"),
     [
-        (1.4, 1.5),
-        pytest.param(1.2, 1.4, marks=pytest.mark.nightly),
+        (1.48, 1.5),
+        pytest.param(1.2, 1.48, marks=pytest.mark.nightly),
         *(
             pytest.param(low, high, marks=pytest.mark.audit)
             for low, high in ((0.7, 1.2), (1.5, 1.9))

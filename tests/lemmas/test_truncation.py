@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lemmas.intervals import arb, flint
+from night import NIGHT
 from understudy.dp.truncated_laplace import calibrated_scale, realised_epsilon
 
 X, D, R, Q = flint.fmpq_mpoly_ctx.get(("X", "D", "R", "q"), "lex").gens()
@@ -74,7 +75,7 @@ def exact_epsilon(scale, sensitivity, width, coordinates, discrete):
     width=st.integers(1, 10**6),
     coordinates=st.integers(1, 4),
 )
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=150 if NIGHT else 60)
 def test_a_calibrated_scale_realises_no_more_than_was_paid(
     discrete, epsilon, sensitivity, width, coordinates
 ):

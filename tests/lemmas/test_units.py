@@ -10,7 +10,7 @@ put in the place of every other one.
 from collections import Counter
 from dataclasses import replace
 from functools import cache
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import polars as pl
@@ -144,24 +144,28 @@ BESIDE = {7: ("y", (CELLS[2], CELLS[1], CELLS[0], CELLS[0], CELLS[1], CELLS[2]))
 """Units that stand in every table; one of them is cut, and one has nobody."""
 
 
-@pytest.mark.nightly(diagonal=True)
-@pytest.mark.parametrize("how", ORDERS)
-@pytest.mark.parametrize("slots", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("slots", "how"),
+    [
+        case
+        if case in zip((2, 2, 3), ORDERS, strict=True)
+        else pytest.param(*case, marks=pytest.mark.nightly)
+        for case in product((2, 3, 4), ORDERS)
+    ],
+)
 def test_neighbouring_tables_differ_in_one_row(slots, how):
     schema = schema_of(slots, how)
     alone = wide(schema, BESIDE, seed=slots)
-    tables = [
-        wide(schema, {**BESIDE, 1: one}, seed=slots, file=k + 1)
-        for k, one in enumerate(every_household(slots))
-    ]
-    added = [table - alone for table in tables]
-    assert all(one.total() == 1 for one in added)
-    assert all(not alone - table for table in tables)
-    for one, two in combinations(tables, 2):
-        assert (one - two).total() == (two - one).total() <= 1
-    assert len({row for one in added for row in one}) > len(CELLS)
+    added = set()
+    for k, one in enumerate(every_household(slots)):
+        table = wide(schema, {**BESIDE, 1: one}, seed=slots, file=k + 1)
+        assert not alone - table
+        (row,) = (table - alone).elements()  # so that of two such tables one row differs
+        added.add(row)
+    assert len(added) > len(CELLS)
 
 
+@pytest.mark.nightly(every=3)
 @pytest.mark.parametrize("how", ORDERS)
 def test_chance_of_a_unit_is_its_own(how):
     """The rows of a table are those which its units give one by one: the cut too."""
@@ -224,7 +228,7 @@ def every_neighbour(unit):
     yield from ((place, (*own, cell)) for cell in CELLS)
 
 
-@pytest.mark.parametrize("most", [2, 3, 4])
+@pytest.mark.parametrize("most", [2, pytest.param(4, marks=pytest.mark.nightly)])
 def test_a_member_by_itself_is_one_record_without_a_cut(most):
     for unit in every_household(most):
         alone = persons(unit)
@@ -340,6 +344,6 @@ def cut_anew(monkeypatch):
 def test_a_fault_is_noticed(fault, test, monkeypatch):
     persons.cache_clear()
     fault(monkeypatch)
-    with pytest.raises(AssertionError):
+    with pytest.raises((AssertionError, ValueError)):  # ValueError: not one row more
         test()
     persons.cache_clear()

@@ -19,7 +19,7 @@ def test_a_peak_keeps_its_share(normal):
     """Off by the noise of its count: four standard deviations, wrong once in 7,000 (Laplace)."""
     rng, true = np.random.default_rng(1), np.full(PARTS, 200 / PARTS)
     true[700] = 800
-    for _ in range(8):
+    for _ in range(4):
         counts = true + noise(rng, normal, 20.0)
         shares = shares_of_parts(counts, np.ones(PARTS), 20.0, 1_000, normal=normal)
         assert shares.sum() == pytest.approx(1)
@@ -29,7 +29,7 @@ def test_a_peak_keeps_its_share(normal):
 
 @pytest.mark.parametrize("normal", [True, False])
 @pytest.mark.parametrize("shape", ["even", "falling"])
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly(every=4)
 def test_a_dense_bin_gets_no_peak(normal, shape):
     """A bin of 2,048 parts has one by normal noise once in 230, by that of Laplace once in 50."""
     rng, found = np.random.default_rng(2), 0

@@ -21,7 +21,9 @@ from understudy.data.marginals import (
 )
 
 WIDTHS = (np.uint8, np.uint16, np.uint32)
-reproducible = settings(derandomize=True, deadline=None, max_examples=150, database=None)
+reproducible = settings(
+    derandomize=True, deadline=None, max_examples=150 if NIGHT else 50, database=None
+)
 
 small_sizes = st.lists(st.integers(1, 7), min_size=1, max_size=6)
 mixed_sizes = st.lists(st.sampled_from([1, 2, 3, 7, 256, 257, 300, 70_000]), min_size=1, max_size=4)
@@ -88,7 +90,7 @@ def test_marginals_equal_row_by_row_counts(problem, cap):
     assert_counts(counter.tables(), sizes, marginals, batches)
 
 
-@settings(reproducible, max_examples=60)
+@settings(reproducible, max_examples=60 if NIGHT else 25)
 @given(problems(mixed_sizes.filter(lambda sizes: math.prod(sizes) <= 10**6)))
 def test_marginals_of_wide_columns(problem):
     sizes, marginals, batches = problem
@@ -288,7 +290,7 @@ def cover_problems(draw):
     return sizes, draw(requests(len(sizes))), draw(st.sampled_from([1, 10, 1000, 2**16, 2**31]))
 
 
-@settings(reproducible, max_examples=300 if NIGHT else 80)
+@settings(reproducible, max_examples=300 if NIGHT else 50)
 @given(cover_problems(), st.randoms(use_true_random=False))
 def test_each_marginal_is_covered_within_the_cap(problem, random):
     sizes, marginals, cap = problem
