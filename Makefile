@@ -26,7 +26,7 @@ check: lint
 test: $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not (faults or audit or desk)"
 
-# The same with every case of every test (`tests/conftest.py` says which wait for it): by night.
+# The same with every case of every test (`tests/night.py` says which wait for it): by night.
 test-all: $(DEV)
 	WHOLE_MATRIX=1 $(BIN)/pytest -n 2 --dist worksteal -m "not (faults or audit)"
 

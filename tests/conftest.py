@@ -1,13 +1,7 @@
 """Which tests are long: whole rooms of them by their folder, single files and tests by a mark.
 
-`make check` leaves them out and `make test` runs them; `pyproject.toml` says what each mark is.
-
-What repeats a property for every case of a table, or draws releases by the thousand, is marked
-`nightly`. `make test` meets a part of its cases, `make test-all` all of them:
-
-* `nightly` alone: no case;
-* `nightly(every=3)`: one of three, and of several methods others in each test;
-* `nightly(diagonal=True)`: each value of each argument, and not all their pairs.
+`make check` leaves them out and `make test` runs them; `pyproject.toml` says what each mark is, and
+`night.py` which cases wait for `make test-all`.
 """
 
 import gc
@@ -18,11 +12,10 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
 
-from night import NIGHT
+import night
 from understudy.inference import refusals
 
 HERE = Path(__file__).parent
@@ -73,63 +66,16 @@ def marks_of(file: Path) -> tuple[pytest.MarkDecorator, ...]:
     return tuple(mark for room, mark in LONG_ROOMS.items() if file.is_relative_to(HERE / room))
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests of rooms that take long, and leave to the night what is marked so."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of rooms that take long."""
     for item in items:
         for mark in marks_of(item.path):
             item.add_marker(mark)
-    if not NIGHT:
-        left = set(cases_of_the_night(items))
-        config.hook.pytest_deselected(items=[item for item in items if item in left])
-        items[:] = [item for item in items if item not in left]
 
 
-def cases_of_the_night(items: list[pytest.Item]) -> Iterator[pytest.Item]:
-    """Those that `make test` does not meet, by the marks of their tests."""
-    tests: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        if item.get_closest_marker("nightly"):
-            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for test, cases in tests.items():
-        turn = crc32(test.encode())
-        for place, item in enumerate(cases):
-            mark = item.get_closest_marker("nightly")
-            if mark and not is_met_by_day(cases, place, turn, **mark.kwargs):
-                yield item
-
-
-def is_met_by_day(
-    cases: list[pytest.Item], place: int, turn: int, *, every: int = 0, diagonal: bool = False
-) -> bool:
-    """Whether `make test` meets a case of a nightly test, too."""
-    if diagonal:
-        return is_on_diagonal(cases[place], cases)
-    return every > 0 and (place + turn) % len(cases) % every == 0
-
-
-def is_on_diagonal(item: pytest.Item, cases: list[pytest.Item]) -> bool:
-    """Whether a case is the one for the value of its longest argument: the others turn with it."""
-    values = {name: values_of(name, cases) for name in arguments_of(item)}
-    longest, *others = sorted(values, key=lambda name: -len(values[name]))
-    turn = values[longest].index(id(item.callspec.params[longest]))
-    for name in others:
-        turn, expected = divmod(turn, len(values[name]))
-        if id(item.callspec.params[name]) != values[name][expected]:
-            return False
-    return True
-
-
-def arguments_of(item: pytest.Item) -> list[str]:
-    """One argument of each `parametrize` of a test: the others of the same one go with it."""
-    marks = [mark.args[0] for mark in item.iter_markers("parametrize")]
-    names = [name.replace(" ", "").split(",") if isinstance(name, str) else name for name in marks]
-    second = {name for group in names for name in group[1:]}
-    return [name for name in item.callspec.params if name not in second]
-
-
-def values_of(name: str, cases: list[pytest.Item]) -> list[int]:
-    """Which values an argument has, each once; they need not be hashable."""
-    return list(dict.fromkeys(id(case.callspec.params[name]) for case in cases))
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave to the night what is marked so, as the conftest of the studies does."""
+    night.register(config)
 
 
 UNREHEARSED = (
@@ -149,7 +95,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
     """Note whether the releases of a test, and of its fixtures, are rehearsed."""
     top, room, *_ = item.path.relative_to(HERE.parent).parts
     unrehearsed = top == "studies" or room in UNREHEARSED
-    rehearsing["now"] = NIGHT or not unrehearsed or item.path.name in REHEARSED
+    rehearsing["now"] = night.NIGHT or not unrehearsed or item.path.name in REHEARSED
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,12 +14,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+import night
 from understudy_studies.framework import charts, chunk_workers, runner
 from understudy_studies.framework.chart_marks import MOST_LINES, NAMES
 from understudy_studies.framework.charts import render
 from understudy_studies.snoke_slavkovic_2018 import candidates, conditions, proposals
 
 HERE = Path(__file__).parent
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave to the night what is marked so, also where the studies are tested alone."""
+    night.register(config)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
