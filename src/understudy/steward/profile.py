@@ -25,7 +25,7 @@ So the draft asks, and names the entry; a person answers from elsewhere. CONFIDE
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -199,25 +199,27 @@ class Profiler:
 
     def _shapes_of_texts(self) -> dict[str, tuple[Shape, dict[str, Any]]]:
         keys = [key for key, dtype in self._types.items() if dtype in _TEXT_TYPES]
-        answers = self._ask(keys, {key: _text_questions(key) for key in keys})
+        answers = self._ask(self._lazy, {key: _text_questions(key) for key in keys})
         return {key: (_shape(answers[key], self._types[key]), answers[key]) for key in keys}
 
     def _ranges(self, shapes: dict[str, Shape]) -> dict[str, dict[str, Any]]:
-        questions = {}
+        questions, numbers = {}, []
         for key, dtype in self._types.items():
             shape = shapes.get(key) or _typed_shape(dtype)
             if shape in ("number", *_TIMES):
+                numbers.append(_number(key, dtype, shape).alias(_as_number(key)))
                 questions[key] = _range_questions(key, dtype, shape)
             elif shape == "boolean":
                 questions[key] = _boolean_questions(key, dtype)
-        return self._ask([*questions], questions)
+        # Polars takes a second over few rows if each question says again how a time is read.
+        return self._ask(self._lazy.with_columns(numbers), questions)
 
     def _ask(
-        self, keys: Sequence[str], questions: dict[str, dict[str, pl.Expr]]
+        self, lazy: pl.LazyFrame, questions: dict[str, dict[str, pl.Expr]]
     ) -> dict[str, dict[str, Any]]:
         """All questions about all columns, about a few of them in one pass."""
-        answers: dict[str, dict[str, Any]] = {key: {} for key in keys}
-        asked = [key for key in keys if questions[key]]
+        answers: dict[str, dict[str, Any]] = {key: {} for key in questions}
+        asked = [key for key in questions if questions[key]]
         for start in range(0, len(asked), _AT_ONCE):
             few = asked[start : start + _AT_ONCE]
             expressions = [
@@ -225,7 +227,7 @@ class Profiler:
                 for key in few
                 for what, expression in questions[key].items()
             ]
-            row = self._rows.ask(self._lazy.select(expressions)).row(0, named=True)
+            row = self._rows.ask(lazy.select(expressions)).row(0, named=True)
             for key in few:
                 answers[key] = {what: row[f"{key}.{what}"] for what in questions[key]}
         return answers
@@ -320,8 +322,13 @@ def _shape(seen: dict[str, Any], dtype: pl.DataType) -> Shape:
     return "text"
 
 
+def _as_number(key: str) -> str:
+    """Name the column that holds the values of another one as numbers."""
+    return f"{key}.number"
+
+
 def _range_questions(key: str, dtype: pl.DataType, shape: Shape) -> dict[str, pl.Expr]:
-    number = _number(key, dtype, shape)
+    number = pl.col(_as_number(key))
     questions = {
         "n_values": number.is_not_null().sum(),
         "low": number.min(),
