@@ -393,6 +393,7 @@ def test_merged_states_count_as_measured_one_by_one_only_in_runs(
     assert ("were merged before" in said) == refuses
 
 
+@pytest.mark.nightly
 def test_the_door_is_all_that_replication_needs(release):
     """The bootstrap itself names no engine: it opens the gate that it is handed."""
     from understudy.workflow.analyze import replica_gate

@@ -84,6 +84,7 @@ def test_what_is_cut_to_the_upper_bound_lies_there(kind):
 
 
 @pytest.mark.parametrize("value", [0.0, 37.5])
+@pytest.mark.nightly(every=2)
 def test_numbers_without_decimals_keep_heaps_on_round_values(value):
     rng = np.random.default_rng(5)
     values = np.where(rng.random(SIZE) < 0.4, value, np.abs(50 + 20 * rng.normal(size=SIZE)))
@@ -105,6 +106,7 @@ def test_a_default_date_is_kept_and_saved(tmp_path):
 
 @pytest.mark.parametrize("delta", ["0", "1e-6"])
 @pytest.mark.parametrize("scale", [0.3, 5.0, 300.0])
+@pytest.mark.nightly(every=3)
 def test_a_column_that_is_merely_dense_near_zero_gets_no_spike(scale, delta):
     """No value of these has more than 4 % of the rows; none of the records has 8 %."""
     values = mixed(lambda rng: rng.exponential(scale, SIZE))

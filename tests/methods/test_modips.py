@@ -487,6 +487,7 @@ def nist_schema():
     return Schema(row_limit=50_000, columns=columns)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not NIST.exists(), reason="needs the table beside the repository")
 def test_a_real_wide_table_goes_through():
     of = nist_schema()

@@ -317,7 +317,7 @@ def test_sums_are_those_worked_by_hand():
 
 
 @pytest.mark.parametrize("study", [STEPS_VOTER, STEPS_VOTER_CPS], ids=lambda one: one.name)
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly
 def test_the_page_is_written(study, serial, tmp_path, monkeypatch):
     """With scores that are made up; the runner does everything else."""
     monkeypatch.setattr(standin, "require", lambda: None)

@@ -40,8 +40,11 @@ def people(n, seed):
     )
 
 
+BOUGHT = {"method": "independent", "budget": {"answers": "0.4", "lines": "0.1"}}
+
+
 def release_of(seed, n=5_000, **more):
-    asked = {"epsilon": 1, "delta": DELTA, "insecure_noise_seed": seed, **more}
+    asked = {"epsilon": 1, "delta": DELTA, "insecure_noise_seed": seed, **BOUGHT, **more}
     return us.synthesize(people(n, seed), SCHEMA, **asked)
 
 

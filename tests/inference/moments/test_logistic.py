@@ -197,6 +197,7 @@ def test_a_variance_without_noise_does_not_cover(times_covered):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("formula", MODELS)
+@pytest.mark.nightly(every=2)
 def test_noise_is_counted_at_its_scale(formula, rows, moments_of, as_records):
     """Spread of estimates over fresh noise in the same rows, against the stated part of it.
 

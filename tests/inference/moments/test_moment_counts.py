@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from night import NIGHT
 from schemas import column
 from understudy.inference.linear import moment_counts, moment_ratios
 from understudy.inference.question import parse
@@ -58,7 +59,7 @@ def test_exact_second_moments_count_exactly(columns, moments_of, formula):
 def test_sums_of_noisy_moments_have_their_error(columns, moments_of, kind, formula):
     """The standard error is that of the noise, which is drawn again and again."""
     estimand, rng = parse(kind, formula, SCHEMA), np.random.default_rng(1)
-    noisy = moments_of(SCHEMA, columns, 5.0, rng, draws=300)
+    noisy = moments_of(SCHEMA, columns, 5.0, rng, draws=300 if NIGHT else 120)
     found = [moment_counts(estimand, matrix, SCHEMA) for matrix in noisy]
     errors = np.std([one.estimate for one in found], axis=0)
     np.testing.assert_allclose(errors, np.sqrt(np.diag(found[0].noise)), rtol=0.15)

@@ -229,6 +229,9 @@ def workers(n):
     )
 
 
+BOUGHT = {"epsilon": 3, "delta": "1e-6", "method": "independent", "budget": {"lines": "0.1"}}
+
+
 @pytest.fixture(
     scope="module", params=["private", pytest.param("public", marks=pytest.mark.nightly)]
 )
@@ -236,9 +239,7 @@ def released(request, tmp_path_factory):
     """A release, read again; its rows."""
     rows = workers(6_000)
     head = f"rows = 'public'\nn_rows = {rows.height}\n" if request.param == "public" else ""
-    release = us.synthesize(
-        rows, Schema.loads(head + SCHEMA), epsilon=3, delta="1e-6", insecure_noise_seed=4
-    )
+    release = us.synthesize(rows, Schema.loads(head + SCHEMA), insecure_noise_seed=4, **BOUGHT)
     folder = release.save(tmp_path_factory.mktemp("lines") / "r")
     return us.Release.load(folder), rows, release
 
@@ -308,7 +309,7 @@ def test_a_tenth_of_the_rest_buys_them_and_stands_in_manifest_and_plan(released)
     assert sum(shares) == pytest.approx(0.1 * rest)
     assert shares[0] == shares[1] == shares[3] == pytest.approx(2 * shares[2])
     assert read.manifest.lines_share == "1/10"
-    steps = [s for s in us.plan(read.schema, epsilon=3, delta="1e-6").setup if s.form == "line"]
+    steps = [s for s in us.plan(read.schema, **BOUGHT).setup if s.form == "line"]
     assert [s.columns for s in steps] == [one.columns for one in lines_of(read)]
     assert [s.stddev for s in steps] == [one.stddev for one in lines_of(read)]
     assert [s.n_cells for s in steps] == [len(one.codes) + 1 for one in lines_of(read)]
@@ -330,10 +331,13 @@ def test_a_tenth_of_the_rest_buys_them_and_stands_in_manifest_and_plan(released)
     ],
     ids=["pure", "named", "nothing", "stated", "a model", "a quantile", "a mean"],
 )
+@pytest.mark.nightly(every=2)
 def test_who_buys_lines(request_, columns):
     planned = us.plan(Schema.loads(SCHEMA), epsilon=2, **request_)
     steps = [step for step in planned.setup if step.form == "line"]
     assert tuple(step.columns[0] for step in steps) == columns
+    if "analyses" not in request_ and "budget" not in request_ and columns:
+        assert sum(float(step.share) for step in steps) == pytest.approx(0.1 * 0.95)
 
 
 @pytest.mark.parametrize("more", [{"lines": "1"}, {"lines": "0.5", "answers": "0.5"}])

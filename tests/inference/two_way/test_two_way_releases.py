@@ -194,7 +194,7 @@ def test_declared_ones_are_planned_bought_and_shown(rows, tmp_path):
         "independence region + works",
         "standardised-difference income ~ sex",
     ]
-    budget = {"epsilon": 4, "delta": "1e-6", "analyses": asked}
+    budget = {"epsilon": 4, "delta": "1e-6", "analyses": asked, "method": "independent"}
     plan = us.plan(SCHEMA, assume_rows=N, **budget)
     names = [line.name for line in plan.expected]
     assert len(names) == 2 + 6 + 1

@@ -42,6 +42,7 @@ def check_real_thresholds(slow, original, synthetic, penalty, rng):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("nominal", [False, True])
+@pytest.mark.nightly(diagonal=True)
 def test_trees_on_a_grid_equal_the_slow_search(seed, nominal, slow):
     for problem in problems(1000 + seed):
         check_grid(slow, nominal, *problem)

@@ -103,8 +103,8 @@ def test_a_cycle_is_cut_where_it_costs_least():
 
 
 def test_many_columns_and_impossible_sizes_are_sized_all_the_same():
-    d = 150
+    d = 60
     chain = [(j, j + 1) for j in range(d - 1)]
     assert Growth((100,) * d, chain).cells == (d - 1) * 1e4
     everything = [*chain, tuple(range(d))]
-    assert Growth((100,) * d, everything).cells == pytest.approx(1e300, rel=1e-9)
+    assert Growth((100,) * d, everything).cells == pytest.approx(1e120, rel=1e-9)

@@ -97,6 +97,7 @@ def test_records_and_sweeps_add_up(oracle):
 
 
 @pytest.mark.parametrize(("sweep", "epsilon"), [(PLAIN, F(2)), (RULED, F(1, 2))])
+@pytest.mark.nightly(every=2)
 def test_a_record_costs_what_zcdp_says(oracle, sweep, epsilon):
     """Two steps cost ε²/8 each where records come and go, by bounded range, and ε²/2 where one is
     replaced."""

@@ -109,7 +109,7 @@ def worst(relation, columns, prior, n_rows, reinforced):
 @pytest.mark.parametrize("reinforced", KINDS)
 @pytest.mark.parametrize("epsilon", [F(1, 100), F(1), F(4)])
 @pytest.mark.parametrize("n_rows", [1, 2, 5])
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=6)
 def test_no_outcome_is_likelier_by_more_than_e_to_the_epsilon(n_rows, epsilon, reinforced):
     """Neighbours include records that enter or leave the domain; n and ñ differ, n = 0 occurs."""
     prior = prior_weight(n_rows, epsilon, reinforced=reinforced)

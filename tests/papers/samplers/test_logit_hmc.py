@@ -86,7 +86,7 @@ def test_one_coefficient_by_integration(how):
 
 @pytest.mark.parametrize("target", [SEPARATED, THREE], ids=["separated", "three outcomes"])
 @pytest.mark.parametrize("how", [ALONE, COARSE], ids=["fine", "coarse"])
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly(every=4)
 def test_two_coefficients_by_integration(target, how):
     found = drawn(target, how)
     wrong = replace(target, weights=np.ones(len(target.weights)))
