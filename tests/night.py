@@ -14,12 +14,16 @@ from collections.abc import Iterator
 from zlib import crc32
 
 import pytest
+from hypothesis import settings
 
 NIGHT = "WHOLE_MATRIX" in os.environ
+settings.register_profile("day", max_examples=40)  # of tests that do not say how many; else 100
 
 
 def register(config: pytest.Config) -> None:
-    """Have this module's hook called, once, whichever tests are run."""
+    """Have this module's hook called, once, whichever tests are run, and fewer examples drawn."""
+    if not NIGHT:
+        settings.load_profile("day")
     if not config.pluginmanager.has_plugin(__name__):
         config.pluginmanager.register(sys.modules[__name__], __name__)
 

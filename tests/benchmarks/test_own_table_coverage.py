@@ -18,6 +18,7 @@ def measured(tables, noisy):
     return Measurement("table", columns, codes, noisy, stddev=variance**0.5, **about)
 
 
+@pytest.mark.nightly(every=3)
 @pytest.mark.parametrize("kind", QUESTIONS)
 def test_many_tables_at_once_answer_as_one_does(kind):
     name, text = QUESTIONS[kind][-1]

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.whole
 
 
 @pytest.mark.parametrize("name", POPULATIONS)
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=12)
 def test_questions_are_many_of_every_kind_and_about_every_column(name):
     asked, schema = read(QUESTIONS[name]), population(name).schema("private", 0)
     kinds = Counter(one.kind for one in asked)

@@ -69,6 +69,7 @@ def test_every_key_has_a_heading_and_no_former_one():
     assert {"means_kept", "correlations_kept", "trained_auc"} <= yardstick.HIGH
 
 
+@pytest.mark.nightly
 def test_what_real_rows_reach_does_not_depend_on_the_set(rows, release, scores):
     target = release.schema.names.index("religious")
     other = rows.select(column.shuffle(1) for column in rows)

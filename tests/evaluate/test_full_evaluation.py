@@ -64,6 +64,7 @@ def test_a_bootstrap_copy_cannot_be_told_from_the_original(demo):
     assert scores["χ² decisions agreeing at 0.05"].value > 0.9
 
 
+@pytest.mark.nightly
 def test_a_fresh_sample_is_at_its_null(release_of):
     """Two random halves. One seed; 5 sd (6e-7 normal), permutation nulls the same."""
     data = demo_data().sample(2000, random_state=3)
@@ -95,14 +96,14 @@ def test_everything_is_found_and_is_plain_data(evaluation):
     assert isinstance(found, Evaluation)
     assert (found.n_original, found.sets) == (600, 2)
     assert found.n_synthetic == pytest.approx(600, abs=50)
-    assert len(found.marginals) == 9
-    assert len(found.pairs) == 36
+    assert len(found.marginals) == 6
+    assert len(found.pairs) == 15
     assert set(found.propensity) == set(MODELS)
     for grid, *distributions in found.propensity.values():
         assert all(len(distribution) == len(grid) for distribution in distributions)
         assert all(distribution[-1] == pytest.approx(1) for distribution in distributions)
         assert all(np.diff(distribution).min() >= 0 for distribution in distributions)
-    assert sum(map(sum, found.agreement)) == 36
+    assert sum(map(sum, found.agreement)) == 15
     assert {c.model for c in found.coefficients} == {
         f"{name} ~ other columns (ols)" for name in ("affairs", "rate_marriage", "age")
     }
@@ -148,13 +149,13 @@ def test_one_column(release_of):
 
 
 def test_a_column_that_is_missing_throughout(draw, schema, release_of):
-    data = frame(draw, schema).with_columns(age=pl.lit(-1))
+    data = frame(draw, schema, 60).with_columns(age=pl.lit(-1))
     found = us.evaluate(data, release_of(data, schema, bootstrap)).value
     assert any("age is not in the default regressions" in one for one in found.warnings)
 
 
 def test_original_numbers_beyond_the_bounds_stay_as_they_are(draw, schema, release_of):
-    data = frame(draw, schema)
+    data = frame(draw, schema, 100)
     release = release_of(data, schema, bootstrap)
     larger = data.with_columns(pl.when(pl.col("age") > 5).then(900).otherwise("age").alias("age"))
     formula = ["age ~ grade"]
@@ -221,7 +222,7 @@ def test_there_must_be_rows(draw, schema, release_of):
 
 
 def test_a_release_refuses_internal_figures(draw, schema, release_of):
-    data = frame(draw, schema)
+    data = frame(draw, schema, 12)
     release = release_of(data, schema, bootstrap)
     found = us.evaluate(data, release)
     assert isinstance(found, Internal)

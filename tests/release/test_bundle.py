@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from night import NIGHT
 from understudy.errors import ReleaseError
 from understudy.release.release import Release
 
@@ -219,7 +220,7 @@ def test_numeric_codes_and_spikes_of_every_kind_are_read_back(tmp_path):
             "grade": [(1, 2, 3, -7)[k % 4] for k in range(n)],
         }
     )
-    for method in ("independent", "marginals"):
+    for method in ("independent", "marginals") if NIGHT else ("independent",):
         made = us.synthesize(rows, EVERY_KIND, epsilon=5, method=method)
         made.save(tmp_path / method)
         again = Release.load(tmp_path / method, frame="polars")

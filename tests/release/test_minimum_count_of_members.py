@@ -58,6 +58,7 @@ def members(schema, sample, keys=KEYS):
 @pytest.mark.parametrize("text", [TEXT, EMPTY], ids=["filled", "some empty"])
 @pytest.mark.parametrize("count", [2, 5, 25])
 @pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.nightly(every=3)
 def test_members_have_frequent_combinations_and_units_keep_their_rules(text, count, seed):
     schema = us.Schema.loads(text)
     sample = drawn(schema, 120, seed)

@@ -81,6 +81,7 @@ def release_of(rng, n, stddev, law="discrete_gaussian", *, sets=1, spoil=None):
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(("n", "stddev", "sets"), [(500, 8.0, 1), (6_000, 8.0, 3), (10**6, 2.0, 1)])
+@pytest.mark.nightly(diagonal=True)
 def test_good_records_raise_nothing(law, n, stddev, sets):
     rng = np.random.default_rng(1)
     noted = [release_of(rng, n, stddev, law, sets=sets) for _ in range(330)]

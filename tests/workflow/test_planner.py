@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from night import NIGHT
 from understudy.demo import demo_schema
 from understudy.errors import InferenceError, MethodError
 from understudy.workflow.options import SynthesisOptions
@@ -21,7 +22,7 @@ HOW = SynthesisOptions(analyses=ANALYSES, assume_rows=6_000)
 @pytest.mark.nightly(every=2)
 def test_widths_at_any_epsilon_are_those_of_plans(delta):
     planner = Planner(SCHEMA, delta=delta, how=HOW)
-    for epsilon in ("0.3", "1.7", "3"):
+    for epsilon in ("0.3", "1.7", "3") if NIGHT else ("0.3",):
         planned = us.plan(SCHEMA, epsilon=epsilon, delta=delta, how=HOW).expected
         found = planner.expected(epsilon)
         assert [(one.analysis, one.name, one.refused) for one in found] == [
@@ -69,7 +70,7 @@ def test_what_no_epsilon_reaches_is_refused_with_what_sampling_leaves():
 def test_another_delta_and_other_parts_are_those_of_plans():
     planner = Planner(SCHEMA, delta="1e-6", how=HOW)
     planner.expected(1)
-    for delta, parts in (("1e-9", {}), ("1e-6", {"answers": "0.7", "lines": "0.05"}), (0, {})):
+    for delta, parts in (("1e-9", {"answers": "0.7", "lines": "0.05"}), (0, {})):
         how = SynthesisOptions(analyses=ANALYSES, assume_rows=6_000, budget=parts)
         found = planner.beside(delta=delta, how=how)
         planned = us.plan(SCHEMA, epsilon="1.7", delta=delta, how=how)

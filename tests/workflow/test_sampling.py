@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from night import NIGHT
 from schemas import Day, column
 from understudy.errors import MethodError, ReleaseError
 from understudy.release.load import require_relations
@@ -78,7 +79,7 @@ def model(release):
 
 @pytest.fixture(scope="module")
 def whole(model):
-    return model.frame(100_000, seed=1, kind="polars")
+    return model.frame(100_000 if NIGHT else 25_000, seed=1, kind="polars")
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +131,7 @@ def test_records_that_fit_are_those_of_the_model_that_fit(model, whole, where, s
     Systematic draws vary less than independent ones, so that χ² < df + 5·√(2·df) + 5 has a false
     alarm below 1e-5 for each column.
     """
-    n = 20_000
+    n = 20_000 if NIGHT else 5_000
     found = model.frame(n, where, seed=2, kind="polars")
     assert len(found) == n
     assert found.filter(same).height == n
@@ -157,8 +158,7 @@ def test_many_records_are_like_the_released_ones(release, whole):
     require_relations(whole, SCHEMA)
 
 
-@pytest.mark.parametrize("n", [0, 1, 3, 20_000])
-@pytest.mark.nightly(every=2)
+@pytest.mark.parametrize("n", [0, 3, pytest.param(20_000, marks=pytest.mark.nightly)])
 def test_as_many_as_are_asked_for_in_the_types_of_the_sets(release, model, n):
     table = model.frame(n, seed=1, kind="polars")
     assert (table.schema, table.height) == (release.tables[0].schema, n)

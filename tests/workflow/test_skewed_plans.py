@@ -12,6 +12,7 @@ import pytest
 
 import understudy as us
 import understudy_verify
+from night import NIGHT
 from schemas import column
 from understudy.cli import render
 from understudy.cli.render import plan_json
@@ -127,6 +128,7 @@ BINS = {
 }
 
 
+@pytest.mark.nightly(every=3)
 @pytest.mark.parametrize("bins", BINS)
 @pytest.mark.parametrize("shape", ["even", "log-normal", "narrow", "zeros"])
 def test_medians_by_group_are_as_wide_as_planned_in_bins_of_any_length(shape, bins):
@@ -195,7 +197,7 @@ def lost(upper):
 
 
 def test_a_slope_on_a_number_in_a_small_part_of_its_bounds_is_said_to_be_refused():
-    """And it is, in each of four releases."""
+    """And it is, in each release; four by night."""
     asked = {"epsilon": 1, "delta": "1e-6", "analyses": ["ols age ~ pay"]}
     asked |= {"method": "independent"}
     plan = us.plan(lost(1_000_000), assume_rows=2_000, **asked)
@@ -204,7 +206,7 @@ def test_a_slope_on_a_number_in_a_small_part_of_its_bounds_is_said_to_be_refused
     assert any("far wider than what is typical: pay (500 times)" in one for one in plan.remarks)
     rng = np.random.default_rng(1)
     table = {"pay": rng.exponential(700, 2_000).astype(int), "age": rng.integers(18, 81, 2_000)}
-    for seed in range(4):
+    for seed in range(4 if NIGHT else 1):
         made = us.synthesize(
             pl.DataFrame(table), lost(1_000_000), insecure_noise_seed=seed, **asked
         )
@@ -233,6 +235,7 @@ MONEY = {
 }
 
 
+@pytest.mark.nightly(every=3)
 @pytest.mark.parametrize("bounds", MONEY)
 def test_means_of_money_in_far_wider_bounds_are_said_to_be_between_widths(bounds, capsys):
     """Of numbers in a hundredth of their range, whose place nobody declared, and where one did."""

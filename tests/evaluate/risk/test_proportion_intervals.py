@@ -107,6 +107,7 @@ def test_members_like_the_control_are_called_raised_once_in_forty(name):
     assert levels.count("near the control") > 0.8 * REPETITIONS
 
 
+@pytest.mark.nightly
 def test_errors_like_those_of_the_control_are_called_raised_once_in_forty():
     rng = np.random.default_rng(4)
     levels = [

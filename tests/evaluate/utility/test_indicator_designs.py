@@ -25,6 +25,7 @@ def categorical(n):
 
 
 @pytest.mark.parametrize("seed", range(20))
+@pytest.mark.nightly(every=4)
 def test_groups_of_ordered_states_are_runs(seed):
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 300, 61) * rng.integers(0, 2, 61)

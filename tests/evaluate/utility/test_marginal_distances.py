@@ -58,6 +58,7 @@ def test_the_null_is_the_mean_over_all_labellings(one, other):
     assert found == pytest.approx(np.mean(values))
 
 
+@pytest.mark.nightly(every=3)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_a_fresh_sample_is_at_its_null(compare, order):
     """100 pairs of tables, 4 standard errors of the mean: false alarm below 1e-4."""

@@ -100,6 +100,7 @@ def test_the_mean_over_sets_that_share_the_original_varies_as_stated():
     )
 
 
+@pytest.mark.nightly
 def test_kolmogorov_smirnov_distances_follow_the_same_law_nearly():
     """2,000 repetitions; ratios of standard deviations are off by 2 % or so by chance."""
     rng = np.random.default_rng(4)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import r2_score, roc_auc_score
 
+from night import NIGHT
 from understudy.evaluate import prediction
 from understudy.evaluate.prediction import (
     accuracy,
@@ -37,8 +38,8 @@ MEASURES = {
 
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
 def test_the_standard_error_is_that_of_repeated_samples(measure):
-    """1,000 samples: the sd has a relative error of 2.3 %, tolerance 10 %."""
-    found = [measure(*predictions(300, seed)) for seed in range(1000)]
+    """1,000 samples by night: the sd has a relative error of 2.3 %; 400 by day, of 3.5 %."""
+    found = [measure(*predictions(300, seed)) for seed in range(1000 if NIGHT else 400)]
     stated = np.mean([one.influence.std() / np.sqrt(300) for one in found])
     assert stated == pytest.approx(np.std([one.value for one in found]), rel=0.1)
     assert np.mean(found[0].influence) == pytest.approx(0, abs=1e-12)

@@ -156,7 +156,8 @@ def test_of_many_pairs_only_so_many_are_asked_and_said_to_be():
     schema = us.Schema.loads("".join(column(name, "boolean") for name in names))
     rng = np.random.default_rng(1)
     rows = pl.DataFrame({name: rng.random(2_000) < 0.5 for name in names})
-    made = us.synthesize(rows, schema, epsilon=3, delta="1e-6", insecure_noise_seed=1)
+    how = {"delta": "1e-6", "method": "independent", "budget": {"answers": "0.3"}}
+    made = us.synthesize(rows, schema, epsilon=3, insecure_noise_seed=1, **how)
     linear = next(one for one in answered_kinds(made) if one.kind.kind == "ols")
     assert linear.asked == MOST_ASKED
     assert not linear.is_complete

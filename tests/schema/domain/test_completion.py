@@ -29,6 +29,7 @@ def allowed(domain, cell):
 
 @pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
 @pytest.mark.parametrize("given", [(0,), (0, 1), (1, 0), (2,), (0, 1, 2)])
+@pytest.mark.nightly(every=3)
 def test_each_record_has_the_cells_that_the_rules_leave(domain, given):
     records = list(product(*(range(domain.sizes[j]) for j in given))) * 3
     states = [np.array(column) for column in zip(*records, strict=True)]

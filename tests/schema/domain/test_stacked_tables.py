@@ -18,6 +18,7 @@ def slowly(states, sizes, tables, weight):
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("largest", [5, 700])
+@pytest.mark.nightly(every=3)
 def test_as_counted_one_by_one(seed, largest):
     rng = np.random.default_rng(seed)
     sizes = [*rng.integers(1, 6, 5), largest]
