@@ -82,6 +82,7 @@ def assert_calibrated(layout, theta, rules, logs):
 
 
 @pytest.mark.parametrize("seed", range(60))
+@pytest.mark.nightly(every=4)
 def test_all_marginals_are_those_of_the_full_table(seed):
     assert_calibrated(*random_model(seed))
 
@@ -99,6 +100,7 @@ def test_tables_are_read_by_way_of_aids_where_cliques_are_large(seed):
 
 
 @pytest.mark.parametrize("seed", range(40))
+@pytest.mark.nightly(every=4)
 def test_forbidden_cells_have_exactly_no_probability(seed):
     layout, theta, rules, logs = random_model(seed, boxes=2)
     if np.isfinite(logs).any():
@@ -135,6 +137,7 @@ def test_the_exponential_is_that_of_the_library():
 
 
 @pytest.mark.parametrize("seed", range(30))
+@pytest.mark.nightly(every=4)
 def test_redundant_changes_leave_the_distribution_as_it_is(seed):
     layout, _, _, _ = random_model(seed)
     rng = np.random.default_rng(seed)

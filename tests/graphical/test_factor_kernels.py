@@ -27,6 +27,7 @@ JOINED = {
 
 @pytest.mark.parametrize("kind", JOINED)
 @pytest.mark.parametrize("seed", range(30))
+@pytest.mark.nightly(every=6)
 def test_tables_are_joined_along_the_axes_of_the_smaller(kind, seed):
     rng = np.random.default_rng(seed)
     d = int(rng.integers(1, 7))

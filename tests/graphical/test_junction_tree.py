@@ -20,6 +20,7 @@ def random_tree(seed):
 
 
 @pytest.mark.parametrize("seed", range(60))
+@pytest.mark.nightly(every=4)
 def test_the_cliques_of_each_column_hang_together(seed):
     sizes, cliques, tree = random_tree(seed)
     assert tree.parents[0] == -1

@@ -176,6 +176,7 @@ def test_rules_that_do_not_fit_are_named():
     [(0, 5), (1e-9, 5), (1e6, 50), (1e9, 50), (1e9, 1e-3), (500, 1e-6), (500, 1e6), (1e6, 1e-9)],
 )
 @pytest.mark.parametrize("zero", [False, True])
+@pytest.mark.nightly(every=4)
 def test_extremes_stay_finite(n, sigma, zero):
     rng = np.random.default_rng(3)
     truth = np.zeros((6, 5, 4)) if zero else n * rng.dirichlet(np.full(120, 0.2)).reshape(6, 5, 4)

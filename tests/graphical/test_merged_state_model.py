@@ -32,6 +32,7 @@ def test_groups_become_states_as_their_shares_say():
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("most_cells", [1.0, 1e6])
+@pytest.mark.nightly(every=4)
 def test_rules_hold_whether_the_tree_covers_them_or_not(seed, most_cells):
     rng = np.random.default_rng(seed)
     boxes = ({0: frozenset({0, 1}), 2: frozenset({0})}, {1: frozenset({1}), 2: frozenset({2})})

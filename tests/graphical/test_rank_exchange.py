@@ -53,6 +53,7 @@ def one_cause(d, rng):
 
 
 @pytest.mark.parametrize(("d", "share"), [(5, 0.15), (12, 0.2), (40, 0.3)])
+@pytest.mark.nightly(every=3)
 def test_of_noise_alone_nearly_always_nothing_is_left(d, share):
     """The edge is where the largest eigenvalue of noise lies, give or take: seen beyond it in 4 to
     16 of 100 matrices. In 60 more than so many have a chance below 1e-3; a deviation that is stated
@@ -252,6 +253,7 @@ TABLES = [(0, 1), (1, 2, 3), (3, 6), (4,), (5, 6)]
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.nightly(every=2)
 def test_measured_tables_are_left_to_the_record(seed):
     """Of one column, and of those that stand in one table, whatever part of them is ordered; and
     what is not ordered is left at its place. Pairs of no table do change."""
@@ -404,6 +406,7 @@ def one_sweep_slowly(states, vectors, goal, met, column):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("tables", [[], [(0, 1)], [(0, 1, 3), (2, 3)]])
+@pytest.mark.nightly(every=3)
 def test_a_sweep_is_that_of_a_slow_one(seed, tables):
     """The very states after a sweep over all columns; and what is lacking is the difference that is
     left. Scores are multiples of 1/64, so that nothing is rounded but the sums."""

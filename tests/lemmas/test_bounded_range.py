@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lemmas.intervals import ROOT2, arb, density, holds_everywhere, upper
+from night import NIGHT
 from understudy.dp.gaussian_dp import amount_of_pure, pure_within
 from understudy.mechanisms.selection import gdp_cost, zcdp_cost
 
@@ -43,7 +44,7 @@ def exact_amount(epsilon):
 
 
 @given(epsilon=st.floats(1e-9, 600))
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=200 if NIGHT else 80)
 def test_costs_are_rounded_up_and_what_they_buy_down(epsilon):
     exact = exact_amount(epsilon)
     assert arb(amount_of_pure(epsilon)) >= exact
@@ -54,13 +55,13 @@ def test_costs_are_rounded_up_and_what_they_buy_down(epsilon):
 
 
 @given(spent=st.floats(1e-8, 50))
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=200 if NIGHT else 80)
 def test_a_pure_step_costs_no_more_than_was_paid_for_it(spent):
     assert exact_amount(pure_within(spent)) <= arb(spent)
 
 
 @given(epsilon=st.fractions(Fraction(1, 10**6), 40, max_denominator=10**6))
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=100 if NIGHT else 40)
 def test_a_step_of_bounded_range_costs_half_of_its_range_as_a_pure_one(epsilon):
     assert arb(float(gdp_cost(epsilon))) >= exact_amount(float(epsilon) / 2) * (1 - arb("1e-14"))
     assert zcdp_cost(epsilon) == epsilon**2 / 8

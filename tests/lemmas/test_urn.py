@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lemmas.intervals import arb, ctx, flint
+from night import NIGHT
 from understudy.mechanisms.urn import prior_weight
 
 NAMES = ("u", "v", "w", "c")
@@ -51,7 +52,7 @@ def exact(number):
     n_rows=st.integers(1, 10**9),
     epsilon=st.fractions(Fraction(1, 10**9), 60, max_denominator=10**9),
 )
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=150 if NIGHT else 60)
 def test_the_prior_that_is_drawn_with_is_enough(reinforced, n_rows, epsilon):
     """1 + ñ/α ≤ e^ε, or (1 + 1/α)^ñ ≤ e^ε, at 400 digits of two; and not much more than needed."""
     prior = prior_weight(n_rows, epsilon, reinforced=reinforced)

@@ -209,6 +209,7 @@ def test_next_to_nothing_is_refused_and_nothing_is_spent():
 # --- what it learns -----------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_with_a_large_budget_it_comes_near_the_truth_and_refinements_nearer():
     """Slopes and intercepts of the true regressions; the prior's means are all off by more."""
     data, known = pairs(3000), schema(NORMAL, 3000)

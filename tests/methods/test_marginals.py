@@ -126,6 +126,7 @@ def test_released_model_and_the_one_that_was_sampled_are_one(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["mst", "aim", "marginals"])
+@pytest.mark.nightly(every=3)
 def test_a_fitted_model_is_restored_from_its_tables_alone(name):
     schema = us.Schema.loads(WORK.format(n=1_000))
     budget = Budget.of("2", "0.000001", "zcdp")
@@ -393,6 +394,7 @@ def least_squares_deviation(tables):
 
 
 @pytest.mark.parametrize("name", ["mst", "aim", "marginals"])
+@pytest.mark.nightly(every=3)
 def test_two_children_of_one_parent_are_not_coupled(name):
     """Two columns that follow from a third and are independent given it: ranks within a state of
     the parent have no correlation in the release. Error of each 1/√2000; coupled draws give 1."""

@@ -313,6 +313,7 @@ where = {{ age = {{ lower = 0, upper = 17 }}, job = true }}
 
 @pytest.mark.parametrize("cells", [1, 200])
 @pytest.mark.parametrize("epsilon", ["0.001", "100"])
+@pytest.mark.nightly(every=2)
 def test_no_record_is_impossible_within_blocks_and_across(cells, epsilon):
     """A rule cuts the single bin of age, so that only the draws can keep it."""
     of = schema(CHILD, 400)

@@ -258,6 +258,7 @@ def model_shares(model):
 @pytest.mark.parametrize(
     "options", [{}, {"split": "groups"}, {"order": "b, c"}, {"noise": "laplace"}]
 )
+@pytest.mark.nightly(every=3)
 def test_without_noise_the_model_is_the_table(consistency, allocation, options):
     rows = some(400)
     method = configure("steps", {"consistency": consistency, "allocation": allocation} | options)

@@ -208,9 +208,7 @@ def test_more_records_agree_too(release):
     assert (sum((age < 16).cast(pl.Int64) for age in ages) == 1).all()
 
 
-def test_an_altered_count_is_refused(release, tmp_path):
-    release.save(tmp_path / "r")
-    us.Release.load(tmp_path / "r")
+def test_an_altered_count_is_refused(release):
     wide = release.tables[0]
     require_relations(wide, release.schema)
     wrong = wide.with_columns(children=(pl.col("children") + 1) % 4)

@@ -16,6 +16,7 @@ def combed(shares, size, phase):
 
 
 @pytest.mark.parametrize("seed", range(20))
+@pytest.mark.nightly(every=3)
 def test_cells_get_what_a_comb_gives_them(seed):
     rng = np.random.default_rng(seed)
     widths = rng.integers(1, 9, 12)

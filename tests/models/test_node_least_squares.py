@@ -67,6 +67,7 @@ def numbers(tree, rng, lead=()):
 
 @pytest.mark.parametrize("root", ["noisy", "exact", "unseen"])
 @pytest.mark.parametrize("seed", range(20))
+@pytest.mark.nightly(every=4)
 def test_gls_is_dense_least_squares_on_any_tree(root, seed):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng)
@@ -258,6 +259,7 @@ def test_a_lone_root_is_a_tree():
     assert downward(root, [[5.0]])[0].tolist() == [1]
 
 
+@pytest.mark.nightly
 def test_a_million_leaves_take_well_under_a_second():
     """1.3 million leaves below 10,000 nodes: about 0.1 s; 2 s allows for a busy machine."""
     rng = np.random.default_rng(0)

@@ -104,6 +104,7 @@ COLUMNS = {
 
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("stddev", [30.0, 300.0])
+@pytest.mark.nightly(every=3)
 def test_less_than_three_quarters_of_the_error_of_the_projection_is_left(name, stddev):
     truth = COLUMNS[name]
     rng = np.random.default_rng(1)

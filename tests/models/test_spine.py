@@ -93,6 +93,7 @@ def measured(tree, rng, sizes=SIZES, exact=False):
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.nightly(every=3)
 def test_fit_is_dense_least_squares_in_estimates_and_in_every_variance(seed, exact):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng)
@@ -112,6 +113,7 @@ def test_fit_is_dense_least_squares_in_estimates_and_in_every_variance(seed, exa
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.nightly(every=3)
 def test_any_sums_of_places_and_cells_have_the_covariance_of_dense_least_squares(seed, exact):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng)

@@ -96,6 +96,7 @@ def test_runs_break_where_the_rules_change_and_pass_over_states_alone():
 
 
 @pytest.mark.parametrize("seed", range(30))
+@pytest.mark.nightly(every=3)
 def test_whatever_the_noise_the_groups_keep_to_the_rules(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 60))

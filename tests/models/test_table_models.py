@@ -8,6 +8,7 @@ from understudy.models.tables import project
 
 
 @pytest.mark.parametrize("seed", range(20))
+@pytest.mark.nightly(every=3)
 def test_the_threshold_is_the_root_of_the_sum(seed):
     rng = np.random.default_rng(seed)
     x, total = rng.normal(0, 10, rng.integers(1, 30)), rng.uniform(0.1, 50)

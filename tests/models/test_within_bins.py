@@ -132,6 +132,7 @@ MIXED = {
 
 @pytest.mark.parametrize("name", MIXED)
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.nightly(every=3)
 def test_every_number_lies_in_its_bin_and_is_of_its_kind(name, seed):
     of, rng = schema(MIXED[name]), np.random.default_rng(seed)
     column = of.columns["x"]

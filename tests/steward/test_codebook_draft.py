@@ -104,6 +104,7 @@ def test_empty_cells_of_a_completed_column_are_a_code_that_was_read(book):
         {"age": pl.lit("ancient")},
     ],
 )
+@pytest.mark.nightly(every=2)
 def test_rows_that_do_not_agree_are_told_without_a_value_and_change_nothing(book, change):
     ((name, value),) = change.items()
     text, columns = drafted(rows().with_columns(value.alias(name)), book)

@@ -536,6 +536,7 @@ LOOKS = {
 
 
 @pytest.mark.parametrize("case", LOOKS)
+@pytest.mark.nightly(every=2)
 def test_texts_that_look_like_something_else_are_told(case):
     values, meant = LOOKS[case]
     text = draft_schema(

@@ -47,6 +47,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.nightly(every=2)
 def test_what_is_found(case, packed, tmp_path):
     text, expected = CASES[case]
     path = tmp_path / (

@@ -393,6 +393,7 @@ def test_another_order_is_called_wrong(swap, claim):
     assert judgements(planted(swap=swap))[claim] == "not"
 
 
+@pytest.mark.nightly
 def test_other_trends_are_called_wrong():
     right, wrong = judgements(planted()), judgements(planted(reverse=True))
     trends = [claim for claim in right if any(one in claim for one in ("improve", "trend", "exc"))]

@@ -70,6 +70,7 @@ def voters():
     return population.voters()
 
 
+@pytest.mark.nightly
 def test_the_simulated_voters_have_the_printed_shares(voters):
     assert voters.height == 44_821
     for name, shares in population.SHARES.items():
@@ -211,6 +212,7 @@ def test_state_numbers_are_those_of_the_coder(table):
     assert found[0].tolist() == states[0].tolist()
 
 
+@pytest.mark.nightly
 def test_a_record_that_cannot_be_is_measured_as_it_is():
     """It would count as one outside the domain in both columns, which no analyst would see."""
     table = voter_case.find(voter_case.SIMULATED)

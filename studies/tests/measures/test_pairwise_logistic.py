@@ -70,6 +70,7 @@ def separated(compare, n, share):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+@pytest.mark.nightly(every=3)
 def test_the_default_tolerance_fixes_the_distance_to_a_thousandth(compare, share):
     """Against a search to the end, each set on its own and from nothing."""
     comparison = separated(compare, 20_000, share)

@@ -441,6 +441,7 @@ def test_verdicts_can_say_yes_and_no(discharges):
     assert words.count("not") >= len(claims.POINTS) - 3
 
 
+@pytest.mark.nightly
 def test_every_point_that_has_failed_has_a_cause(discharges):
     """Causes are there for whatever did not hold on either table; their numbers are computed."""
     found = causes.causes(discharges, made_up_results(reverse=True))

@@ -265,6 +265,7 @@ def test_settings_and_models_are_those_asked_for(few):
     assert not first.marginal
 
 
+@pytest.mark.nightly
 def test_printed_bounds_are_those_of_weights_times_log_likelihoods(few, fitted):
     for name in MECHANISMS:
         fit = fitted[name]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from night import NIGHT
 from understudy.papers.trees_exact import DepthTwo, Stumps
 from understudy.papers.trees_greedy import Greedy
 from understudy_studies.all_studies import STUDIES
@@ -57,8 +58,8 @@ def sample():
 
 @pytest.fixture(scope="module")
 def small_rows():
-    """800 repetitions of the smaller tables."""
-    return simulation.run(SMALL, 800, 5)
+    """Repetitions of the smaller tables."""
+    return simulation.run(SMALL, 800 if NIGHT else 400, 5)
 
 
 def one_way(method, depth):

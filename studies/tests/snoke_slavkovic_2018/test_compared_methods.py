@@ -131,8 +131,10 @@ def test_draws_have_the_law_of_the_exponential_mechanism():
     assert stats.chisquare(np.bincount(drawn, minlength=5), n * wrong).pvalue < LEVEL
 
 
-@pytest.mark.parametrize("name", [DEPTH_1, DEPTH_2, PARTITIONS])
-@pytest.mark.nightly(every=4)
+@pytest.mark.parametrize(
+    "name",
+    [DEPTH_1, *(pytest.param(name, marks=pytest.mark.nightly) for name in (DEPTH_2, PARTITIONS))],
+)
 def test_one_grid_keeps_its_promise_for_neighbours(name):
     """One record replaced by others, near and far: scores and probabilities move within bounds."""
     neighbours = np.repeat(TABLES[:1], 5, axis=0)

@@ -123,7 +123,7 @@ def test_quantiles_are_at_most_half_a_bin_wider_than_expected(name):
         assert abs(own - width) <= BIN[number] / 2 + 0.2 * width
 
 
-@pytest.mark.parametrize("name", ["layer", "declared"])
+@pytest.mark.parametrize("name", ["layer", pytest.param("declared", marks=pytest.mark.nightly)])
 def test_models_and_correlations_are_as_wide_as_expected(name):
     made = release(name)
     found = ExpectedWidths(made)

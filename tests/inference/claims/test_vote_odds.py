@@ -31,6 +31,7 @@ DRAWS = 20_000
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("distance", [0.0, 3.0, -8.0])
+@pytest.mark.nightly(every=3)
 def test_stated_probabilities_are_those_of_draws(noise, distance):
     """Votes and noise drawn 20,000 times; within four standard errors, false alarm 4e-4 in all."""
     votes = np.random.default_rng(1).binomial(K, norm.cdf(distance / K**0.5), DRAWS)

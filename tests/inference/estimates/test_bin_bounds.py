@@ -184,6 +184,7 @@ MODELS = [
 
 
 @pytest.mark.parametrize(("kind", "formula"), MODELS)
+@pytest.mark.nightly(every=3)
 def test_coefficients_never_move_beyond_their_bounds(kind, formula):
     """Beyond by second order only: a tenth of the bound for bins of a fortieth of the range."""
     table, rng = rows(400, 1), np.random.default_rng(2)

@@ -86,6 +86,7 @@ def rows():
     "formula",
     ["votes ~ rare", "votes ~ age", "votes ~ age + rare + job + sex", "rare ~ age + sex"],
 )
+@pytest.mark.nightly(every=2)
 def test_a_logit_without_noise_is_that_of_the_rows(formula, rows, moments_of, as_records):
     matrix, records = moments_of(SCHEMA, rows), as_records(SCHEMA, rows)
     estimate, covariance = fit("logit", asked("logit", formula, matrix, [records])[1], 0)

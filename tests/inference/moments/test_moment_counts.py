@@ -57,12 +57,14 @@ def test_exact_second_moments_count_exactly(columns, moments_of, formula):
     [("total", "pay ~ sex"), pytest.param("count", "works ~ sex", marks=pytest.mark.nightly)],
 )
 def test_sums_of_noisy_moments_have_their_error(columns, moments_of, kind, formula):
-    """The standard error is that of the noise, which is drawn again and again."""
+    """The standard error is that of the noise, which is drawn again and again; no other fits."""
     estimand, rng = parse(kind, formula, SCHEMA), np.random.default_rng(1)
     noisy = moments_of(SCHEMA, columns, 5.0, rng, draws=300 if NIGHT else 120)
     found = [moment_counts(estimand, matrix, SCHEMA) for matrix in noisy]
     errors = np.std([one.estimate for one in found], axis=0)
-    np.testing.assert_allclose(errors, np.sqrt(np.diag(found[0].noise)), rtol=0.15)
+    stated = np.sqrt(np.diag(found[0].noise))
+    np.testing.assert_allclose(errors, stated, rtol=0.15)
+    assert not any(np.allclose(errors, wrong * stated, rtol=0.15) for wrong in (0.7, 1.3))
 
 
 def test_totals_of_numbers_are_those_of_the_rows(columns, moments_of):

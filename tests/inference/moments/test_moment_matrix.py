@@ -122,6 +122,7 @@ def test_complete_cases_of_two_columns_are_known(columns):
     "columns",
     [("x", "pay", "sex"), ("x", "pay", "job"), ("pay", "job", "age"), ("x", "pay", "job", "age")],
 )
+@pytest.mark.nightly(every=4)
 def test_what_is_not_known_of_three_columns_is_bounded(columns, absent):
     """Any estimate, to first order: 200 random derivatives, and one that looks for the worst."""
     hidden = (pl.col("x") > 8) & (pl.col("sex") == "f")  # values are absent where others are large
@@ -216,6 +217,7 @@ def test_derivatives_are_those_of_differences_where_values_are_absent_together(p
 
 @pytest.mark.parametrize("pure", [False, True], ids=["contrasts", "indicators"])
 @pytest.mark.parametrize("coded", [(), ("pay",), ("pay", "job", "age")])
+@pytest.mark.nightly(every=3)
 def test_derivatives_are_those_of_differences(pure, coded):
     matrix = matrix_of(made(400, 6), SCHEMA, ("x", "pay", "sex", "job", "age"), pure=pure)
     check_derivatives(matrix.among(coded, SCHEMA))

@@ -259,6 +259,7 @@ def table(columns, counts, stddev=1.0):
         (("job", "pay"), ("job", "pay"), True, 3),
     ],
 )
+@pytest.mark.nightly(every=3)
 def test_tables_tell_the_same_numbers_with_noise_of_their_own(columns, complete, pure, n_told):
     """By the linear map from the cells of a table to what it is taken to tell."""
     frame = people(np.random.default_rng(5), 200)

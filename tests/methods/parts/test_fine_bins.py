@@ -58,6 +58,7 @@ CUTS = [("amount", 333.3), ("cents", 0.3), ("age", 63.0), ("income", 1_234.0), (
 
 @pytest.mark.parametrize(("name", "cut"), CUTS)
 @pytest.mark.parametrize("most", LEVELS)
+@pytest.mark.nightly(every=4)
 def test_a_further_bin_leaves_the_fine_ones_and_is_found_again(name, cut, most):
     of = schema(name)
     further = of.with_bins({name: with_cuts(of.columns[name], [cut]).bins})
@@ -93,6 +94,7 @@ def test_states_keep_their_words_and_numbers_in_finer_bins():
 
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("most", LEVELS)
+@pytest.mark.nightly(every=5)
 def test_the_schema_with_fine_bins_survives_being_written(name, most):
     fine = schema(name).with_bins(fine_bins(schema(name), most))
     assert Schema.loads(fine.dumps()) == fine
@@ -250,6 +252,7 @@ def test_rows_are_not_asked_for():
 
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("most", LEVELS)
+@pytest.mark.nightly(every=5)
 def test_a_schema_with_fine_bins_tells_that_they_were_default_ones(name, most):
     """So that whoever has a release asks again for what was asked: the same lines and tables."""
     of = schema(name)

@@ -209,6 +209,7 @@ def test_nothing_is_planned_where_nothing_is_spent():
     ],
     ids=["pure", "no share", "aim", "mst"],
 )
+@pytest.mark.nightly(every=2)
 def test_ranks_are_not_measured(asked):
     """Without δ, where they have no share, or by methods that do not ask for them."""
     schema = LIKERT.part(ITEMS[:4]).model_copy(update={"n_rows": 600})

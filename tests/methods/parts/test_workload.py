@@ -64,6 +64,7 @@ def test_listed_ones_with_their_weights():
 
 
 @pytest.mark.parametrize("seed", range(20))
+@pytest.mark.nightly(every=3)
 def test_weights_are_those_of_brute_force(seed):
     rng = np.random.default_rng(seed)
     every = [one for width in (1, 2, 3, 4) for one in combinations("abcd", width)]

@@ -68,6 +68,7 @@ def replaced(trees, cells, n, m, tables):
     ("cells", "n", "m"),
     [(LINE, 2, 2), (LINE, 3, 3), (LINE, 4, 4), (LINE, 3, 2), (LINE, 2, 4), (SQUARE, 3, 3)],
 )
+@pytest.mark.nightly(every=3)
 def test_replacing_a_record_moves_the_smallest_sse_by_at_most_the_bound_which_is_attained(
     k, cells, n, m, tables
 ):
@@ -88,6 +89,7 @@ def test_a_penalty_for_each_leaf_keeps_the_bound(k, tables):
 
 @pytest.mark.parametrize("k", range(8))
 @pytest.mark.parametrize("penalty", [0.0, 0.2])
+@pytest.mark.nightly(every=2)
 def test_an_added_record_never_lowers_the_computed_value_and_raises_it_by_at_most_the_bound(
     k, penalty, tables
 ):

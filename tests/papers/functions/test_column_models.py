@@ -199,6 +199,7 @@ def counted(column_model, theta, drawn, repeats, rng):
 
 
 @pytest.mark.parametrize("name", LAWS)
+@pytest.mark.nightly(every=2)
 def test_states_have_their_probabilities_and_no_others(name):
     column_model, rng, repeats = law_of(name), np.random.default_rng(1), 8000
     theta = some_theta(column_model)

@@ -36,6 +36,7 @@ def is_chordal(d, cliques):
 
 
 @pytest.mark.parametrize("seed", range(40))
+@pytest.mark.nightly(every=4)
 def test_the_cliques_are_those_of_a_chordal_graph_that_covers_all(seed):
     sizes, cliques = random_problem(seed)
     found = triangulate(sizes, cliques)
@@ -72,6 +73,7 @@ def slowly_eliminated(sizes, cliques, by_fill):
 
 
 @pytest.mark.parametrize("seed", range(40))
+@pytest.mark.nightly(every=4)
 def test_the_better_of_two_greedy_orders_is_taken(seed):
     sizes, cliques = random_problem(seed)
     slow = min(slowly_eliminated(sizes, cliques, by_fill) for by_fill in (False, True))
@@ -79,6 +81,7 @@ def test_the_better_of_two_greedy_orders_is_taken(seed):
 
 
 @pytest.mark.parametrize("seed", range(40))
+@pytest.mark.nightly(every=6)
 def test_growth_is_the_size_of_the_tree_with_one_more(seed):
     sizes, cliques = random_problem(seed)
     growth = Growth(sizes, cliques)

@@ -23,6 +23,7 @@ def slow_risks(values, patterns, radius):
 
 @pytest.mark.parametrize("radius", [0.0, 0.1, 0.3, 2.0, 1e9])
 @pytest.mark.parametrize("decimals", [1, 15])
+@pytest.mark.nightly(every=4)
 def test_they_are_the_share_of_the_pattern_beyond_the_radius(radius, decimals):
     """Decimals of 0.1 make ties, and differences that are only just 0.1 or only just not."""
     rng = np.random.default_rng(decimals)

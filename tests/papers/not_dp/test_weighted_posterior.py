@@ -172,6 +172,7 @@ def test_bounds_that_are_given_stand_for_those_of_a_chain():
 
 
 @pytest.mark.parametrize("level", [0.3, 0.95, 1.0])
+@pytest.mark.nightly(every=3)
 def test_only_draws_that_were_kept_are_released_each_once_and_in_random_order(level):
     fits = [fit(TABLE, people(30), seed=seed, draws=40, level=level) for seed in range(20)]
     for fitted in fits:
@@ -208,6 +209,7 @@ def test_without_records_parameters_come_from_the_prior(form):
     assert np.all(np.abs(scaled.std(axis=0) / 5 - 1) < 5 / np.sqrt(4_000))
 
 
+@pytest.mark.nightly
 def test_the_mixture_runs_under_all_weights_and_less_weight_has_a_smaller_bound():
     regression = MixtureRegression(prior=MixturePrior(components=3), burn_in=50, thin=1)
     records, column_model = people(150), numbers(regression)

@@ -89,6 +89,7 @@ def test_where_the_words_end_does_not_matter(oracle, monkeypatch, prior, how):
 
 
 @pytest.mark.parametrize("n_rules", [3, 70, 130])
+@pytest.mark.nightly(every=3)
 def test_structural_zeros_are_never_drawn(oracle, n_rules):
     rng = np.random.default_rng(n_rules)
     sizes = (6, 7, 5, 8)

@@ -81,6 +81,7 @@ def test_a_block_costs_as_much_as_is_said_and_replacing_more_than_the_paper_says
     assert worst(oracle, sweep, "replace", halved, 2)[math.inf] <= EPSILON
 
 
+@pytest.mark.nightly
 def test_without_the_reset_a_block_costs_more(oracle):
     prior = prior_weight(1, row_epsilon(EPSILON, 2, "pure", "add_remove"), reinforced=False)
     assert worst(oracle, PLAIN, "add_remove", prior, 3, reset=False)[math.inf] > EPSILON

@@ -124,6 +124,7 @@ def test_the_posterior_is_that_of_features_weights_and_public_widths():
 
 
 @pytest.mark.parametrize("n", [0, 6])
+@pytest.mark.nightly(every=2)
 def test_no_records_or_no_weights_give_the_prior(n):
     found = JOB.posterior(records(n), np.zeros(n), SeededRandomness(6), draws=3000)[COEFFICIENTS]
     for k, j in itertools.product(range(2), range(5)):

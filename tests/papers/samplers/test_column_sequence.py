@@ -86,6 +86,7 @@ def test_parameters_are_named_by_column(fitted):
 
 
 @pytest.mark.parametrize("chunk", [1, 130, 1 << 21])
+@pytest.mark.nightly(every=3)
 def test_likelihoods_and_contributions_add_up(fitted, monkeypatch, chunk):
     monkeypatch.setattr("understudy.papers.sampling_base.slices.__kwdefaults__", {"chunk": chunk})
     rows, draws = fitted

@@ -33,6 +33,7 @@ def test_normals():
 
 
 @pytest.mark.parametrize("shape", [0.5, 1.0, 7.3, 3000.0])
+@pytest.mark.nightly(every=2)
 def test_gammas(shape):
     drawn = gammas(np.full(N, shape), SeededRandomness(2))
     assert p_value(drawn, stats.gamma(shape)) > LEVEL
@@ -49,6 +50,7 @@ def test_gammas_of_a_tiny_shape_have_finite_logarithms():
 
 
 @pytest.mark.parametrize("shape", [0.05, 0.5, 1.0, 7.3, 1e6])
+@pytest.mark.nightly(every=3)
 def test_gammas_by_rejection_have_the_same_law(shape):
     logs = many_log_gammas(np.full((N // 5, 5), shape), SeededRandomness(30))
     assert logs.shape == (N // 5, 5)
@@ -71,6 +73,7 @@ def test_gammas_by_rejection_each_by_its_own_shape():
 
 
 @pytest.mark.parametrize(("shape", "ceiling"), [(0.5, 0.1), (3.0, 2.0), (1.5, 1e-9), (80.0, 70.0)])
+@pytest.mark.nightly(every=2)
 def test_gammas_below_a_ceiling(shape, ceiling):
     drawn = gammas_below(np.full(N, shape), np.full(N, ceiling), SeededRandomness(4))
     whole = stats.gamma(shape)
@@ -81,6 +84,7 @@ def test_gammas_below_a_ceiling(shape, ceiling):
 
 
 @pytest.mark.parametrize("ceiling", [1.0, 500.0, 780.0])
+@pytest.mark.nightly(every=3)
 def test_gammas_far_below(ceiling):
     """Shape 1000, a mass that inversion cannot resolve; the law of t = -log(G/c) on a fine grid."""
     drawn = gammas_below(np.full(N, 1000.0), np.full(N, ceiling), SeededRandomness(5))

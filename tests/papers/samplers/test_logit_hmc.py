@@ -107,6 +107,7 @@ def test_refusals_are_what_keeps_the_target():
     assert drawn(SEPARATED, COARSE).acceptance < 0.8
 
 
+@pytest.mark.nightly
 def test_a_flat_prior_gives_dirichlet_shares_with_weights_as_counts():
     """β uniform is Dirichlet(0, 0, 0) for the shares: conjugate, with Σα in the place of counts."""
     rng = np.random.default_rng(2)
@@ -188,6 +189,7 @@ def test_the_mode_is_where_nothing_rises(target):
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-9, 1.0])
+@pytest.mark.nightly(every=3)
 def test_extreme_weights_and_separation_of_thousands(weight):
     n = 3000
     design = np.column_stack([np.ones(n), np.repeat([-1.0, 1.0], n // 2)])

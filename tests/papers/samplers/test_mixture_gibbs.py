@@ -208,6 +208,7 @@ def test_the_weighted_target_by_integration_over_the_prior():
     assert max(distance(*pair, 0 * stated) for pair in values.values()) > 1
 
 
+@pytest.mark.nightly
 def test_shares_alone_against_a_grid():
     """Labels, a and π move, β and σ stand still: P(π₁ ≤ q) by a grid over quantiles of a and π₁.
 
@@ -318,6 +319,7 @@ def test_no_records_give_the_prior():
 # --- whole chains ---
 
 
+@pytest.mark.nightly
 def test_a_chain_finds_the_density_of_many_records():
     """Two regressions, 1500 records: the mean log density comes near that of the truth."""
     rng = np.random.default_rng(81)

@@ -88,7 +88,7 @@ def test_no_records():
 
 
 @pytest.mark.parametrize("power", ["labels", "marginal"])
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly
 def test_a_chain_follows_the_weights(power):
     """Half of the records, elsewhere, weigh nothing; the law of new numbers is that of the rest."""
     x = np.ones((200, 1))

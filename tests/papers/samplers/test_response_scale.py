@@ -44,6 +44,7 @@ SCALES = {
 @pytest.mark.parametrize("form", SCALES)
 @reproducible
 @given(share=st.floats(0, 1))
+@pytest.mark.nightly(every=3)
 def test_there_and_back(form, share):
     scale = SCALES[form]
     number = np.array([scale.low + (scale.high - scale.low) * share])
