@@ -24,9 +24,17 @@ Scores are total variation distances, means over tables; rows that the cut left 
 Orphans are members without a unit, broken are units or members that break a rule. Processor time
 is that of the first release of a process; kernels were compiled before, or by itself with --cold.
 
+What a distance comes from is told by a PART:
+
+* *alone*: the budget goes to records, nothing to answers or number lines;
+* *exact*: the tables of such a release, chosen at its noise, then counted without noise;
+* *slots*: the real units, each slot's members dealt anew among the units that have it;
+* *between*: the real units, and each unit's members those of another one of its size.
+
     --runs K                                 releases of each case, 3 if it is not said
     --cold                                   each release compiles its kernels anew
-    --case POPULATION:ORDER:EPSILON ...      ORDER is one of a population, "flat" or "floor"
+    --case POPULATION:ORDER:EPSILON[:PART] ...
+                                             ORDER is one of a population, "flat" or "floor"
     --json FILE                              scores of every release as well, a line each
 """
 
@@ -42,7 +50,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 from pathlib import Path
@@ -56,12 +64,17 @@ from rich.table import Table as Page
 
 import understudy as us
 from made_population import levels, number
+from understudy.data.sources import open_rows
+from understudy.data.table import Table
 from understudy.dp.budget import gdp_epsilon_of, gdp_within
+from understudy.release.decoding import decode
+from understudy.release.households import split
+from understudy.release.shape import Kind
 from understudy.schema.households import widen_tables
+from understudy.workflow.analyze import model_of
 
 N, SLOTS, DELTA = 6_000, 6, Fraction(1, 10**6)
 KEY, SIZE, UNIT, MEMBER = "unit", "size", "units", "members"
-OPTIONS = {}
 SCORES = (
     *("pairs", "pairs worst", "four-way", "within 2", "within 3", "beside", "unit", "unit worst"),
     *("counts", "joint", "orphans", "broken", "cpu", "MB"),
@@ -510,12 +523,68 @@ def put_together(
     return rows.select(KEY, *names).unique(KEY, keep="first"), rows
 
 
+def wide_rows(population: Units, schema: us.Schema) -> pl.DataFrame:
+    """The population, a row a unit, its members in slots."""
+    units, members = population.make(N, np.random.default_rng(1))
+    return open_rows({UNIT: units, MEMBER: members}, schema).lazy.collect().select(schema.names)
+
+
+def taken_apart(rows: pl.DataFrame, schema: us.Schema) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Units and members of rows with slots."""
+    both = split(rows.with_columns(pl.Series(KEY, np.arange(rows.height))), schema)
+    return both[UNIT], both[MEMBER]
+
+
+def counted_exactly(release: us.Release, population: Units, run: int) -> pl.DataFrame:
+    """Records of the model of a release whose tables are counted again, without noise.
+
+    Ranks stay as they were measured.
+    """
+    schema, found = release.schema, list(release.measurements)
+    table = Table(wide_rows(population, schema), schema)
+    for k, one in enumerate(found):
+        if one.kind is Kind.TABLE:
+            places = tuple(map(schema.names.index, one.columns))
+            binned = schema.with_bins(one.bins)
+            counted = table.recode(binned) if one.bins else table
+            grouped = counted.group(binned.with_groups(one.groups), one.groups)
+            (exact,) = grouped.count([places]).expose()
+            found[k] = replace(one, counts=exact.inside.ravel(), outside=float(exact.outside))
+    model = model_of(replace(release, measurements=tuple(found)), 1)
+    assert model is not None
+    rng = np.random.default_rng(run)
+    drawn = model.sample(N, rng)
+    return decode(drawn.states, schema, rng, drawn.values)
+
+
+def dealt_anew(
+    rows: pl.DataFrame, schema: us.Schema, part: str, rng: np.random.Generator
+) -> pl.DataFrame:
+    """Real units with the members of others, slot by slot or all members together."""
+    form = schema.members
+    assert form is not None
+    size = rows[form.size].cast(pl.Int64).to_numpy()
+    home = np.arange(rows.height)
+    for k in range(1, SLOTS + 1):
+        home[size == k] = rng.permutation(home[size == k])
+    for j in range(1, SLOTS + 1):
+        own = [name for name in rows.columns if name.endswith(f"_{j}")]
+        if part == "slots":
+            home = np.arange(rows.height)
+            home[size >= j] = rng.permutation(home[size >= j])
+        rows = rows.with_columns(rows.select(own)[home])
+    return rows
+
+
 def released(
-    population: Units, order: str, epsilon: Fraction, run: int
+    population: Units, order: str, epsilon: Fraction, run: int, part: str = ""
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Both tables of a release, or what stands in for one."""
     units, members = population.make(N, np.random.default_rng(1))
     rng = np.random.default_rng(1000 + run)
+    if part in ("slots", "between"):
+        schema = population.schema(order)
+        return taken_apart(dealt_anew(wide_rows(population, schema), schema, part, rng), schema)
     if order == "floor":
         chosen = pl.DataFrame({KEY: rng.integers(0, N, N), "_new": np.arange(N)})
         return (
@@ -536,16 +605,19 @@ def released(
     method = "auto" if order == "auto" else "marginals"
     schema = population.schema(next(iter(population.orders)) if order == "auto" else order)
     both = {UNIT: units, MEMBER: members}
-    release = us.synthesize(both, schema, epsilon=epsilon, delta=DELTA, method=method, **OPTIONS)
+    alone = {"budget": dict.fromkeys(("answers", "lines"), 0)} if part else {}
+    release = us.synthesize(both, schema, epsilon=epsilon, delta=DELTA, method=method, **alone)
+    if part == "exact":
+        return taken_apart(counted_exactly(release, population, run), schema)
     both = release.linked_sets[0]
     return both[UNIT], both[MEMBER]
 
 
-def scores(name: str, order: str, epsilon: Fraction, run: int) -> dict[str, float]:
+def scores(name: str, order: str, epsilon: Fraction, run: int, part: str = "") -> dict[str, float]:
     """All figures of one release."""
     population = POPULATIONS[name]
     started = time.process_time()
-    units, members = released(population, order, epsilon, run)
+    units, members = released(population, order, epsilon, run, part)
     cpu = time.process_time() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
     real = Coded.of(population, *population.make(N, np.random.default_rng(1)))
@@ -574,8 +646,8 @@ def main() -> None:
     parser.add_argument("--job", nargs=2, help="used by the benchmark itself")
     options = parser.parse_args()
     if options.job:
-        (name, order, epsilon), run = options.job[0].split(":"), int(options.job[1])
-        print(json.dumps(scores(name, order, Fraction(epsilon), run)))
+        (name, order, epsilon, *part), run = options.job[0].split(":"), int(options.job[1])
+        print(json.dumps(scores(name, order, Fraction(epsilon), run, *part)))
         return
     page = Page(title=f"{N:,} units, {SLOTS} slots, δ = 10⁻⁶", title_justify="left", box=None)
     for heading in ("", *SCORES):
