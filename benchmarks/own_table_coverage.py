@@ -39,7 +39,7 @@ from understudy.inference.bin_bias import value_ranges
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import FEWEST, ratios
 from understudy.inference.effect_sizes import odds_ratio
-from understudy.inference.measured_answers import traits_of
+from understudy.inference.moment_answers import traits_of
 from understudy.inference.noisy_tables import Counts
 from understudy.inference.own_tables import bins_of_lines, counts_on_lines, own_table
 from understudy.inference.quantiles import counted_curve

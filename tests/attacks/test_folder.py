@@ -29,10 +29,9 @@ from understudy.models.model import InferenceFacts
 from understudy.release.consistency import FENCE
 from understudy.release.decoding import without_formulas
 from understudy.release.folder import clear_unfinished, digest
-from understudy.release.manifest import Manifest
+from understudy.release.manifest import RENDERED, Manifest, promise_lines
 from understudy.release.measurement import Measurement
 from understudy.release.noise_check import STATED_ELSEWHERE
-from understudy.release.promise_block import RENDERED, promise_lines
 from understudy_verify import verify
 
 SCHEMA = us.Schema.loads("""

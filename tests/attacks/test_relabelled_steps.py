@@ -29,6 +29,7 @@ from understudy.dp.perturbation import FLOATING
 from understudy.dp.released import NoiseFamily
 from understudy.errors import ReleaseError
 from understudy.mechanisms.regression import MECHANISMS as REGRESSIONS
+from understudy.release.manifest import RENDERED
 from understudy.release.noise_check import (
     PURCHASES,
     RULES,
@@ -36,7 +37,6 @@ from understudy.release.noise_check import (
     _purchase,
     purchase_of,
 )
-from understudy.release.promise_block import RENDERED
 from understudy.release.shape import Fault, Kind
 from understudy_verify import PURCHASES as CHECKED
 from understudy_verify import Release, verify

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from understudy.errors import InferenceError
-from understudy.inference.pooled_tests import (
+from understudy.evaluate.associations import (
     f_tail,
     pool_pvalues,
     pooled_chi_square,

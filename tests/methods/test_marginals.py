@@ -13,7 +13,7 @@ from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.dp.released import Noise, NoisyTable
-from understudy.methods.merging import CompressedDomain, observations
+from understudy.methods.noisy_marginals import CompressedDomain, observations
 from understudy.methods.registry import configure
 from understudy.release.shape import Kind
 from understudy.workflow.analyze import model_of

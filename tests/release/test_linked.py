@@ -16,8 +16,7 @@ import understudy_verify
 from made_members import RULES, SCHEMA, tables
 from understudy.data import households as rows_of_units
 from understudy.errors import ReleaseError
-from understudy.release.decoding import decode
-from understudy.release.distances import breaks_distances, keep_distances
+from understudy.release.decoding import breaks_distances, decode, keep_distances
 from understudy.release.households import split, table_schemas
 from understudy.schema import Schema
 from understudy.schema.columns import Cells

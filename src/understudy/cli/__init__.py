@@ -3,7 +3,7 @@
 Each file adds its commands to the program as it is imported; `app` holds the order in help.
 """
 
-from understudy.cli import analyze, answer, desk, evaluate, ledger, read, release, schema, study
+from understudy.cli import analyze, answer, desk, evaluate, ledger, release, schema, study
 from understudy.cli.app import app, main
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "evaluate",
     "ledger",
     "main",
-    "read",
     "release",
     "schema",
     "study",

@@ -5,6 +5,8 @@
 **The command that writes the synthetic tables of a release for other programs.**
 
 **The command that draws more records from a release, which costs nothing.**
+
+**The command that reads noisy tables of other systems as a release.**
 """
 
 from __future__ import annotations
@@ -49,10 +51,11 @@ from understudy.cli.app import (
     write_text,
 )
 from understudy.cli.console import Screen, escape, out
-from understudy.errors import MethodError, ReleaseError
+from understudy.errors import MethodError, ReleaseError, shown
 
 if TYPE_CHECKING:
     from understudy.schema import Schema
+
 
 _Signer = Annotated[
     str | None, typer.Option(help="Public key, in hex, of whoever must have signed it.")
@@ -180,7 +183,7 @@ def document_release(
     out: Annotated[Path | None, typer.Option(help="New file; printed if left out.")] = None,
 ) -> None:
     """Write a document about a release for a registry, an auditor or a lawyer."""
-    from understudy.release.citation import citation
+    from understudy.release.manifest import citation
     from understudy.release.release import Release
     from understudy.report import documents
 
@@ -584,3 +587,26 @@ def sample(
     write_file(model.parts(n, where or None, seed), out, model.note)
     if not quiet:
         render_release.show_sample(model.note, n, out)
+
+
+@app.command()
+def read(
+    measurements: Annotated[
+        Path, typer.Argument(help="File (TOML) that says what was measured, and who states what.")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the release; must be new.")],
+    seed: Annotated[int | None, typer.Option(help="Of the records drawn from the tables.")] = None,
+) -> None:
+    """Read noisy tables of another system as a release, measured elsewhere.
+
+    It has no guarantee of its own: it names what its publisher states, which we cannot check.
+    """
+    from understudy.workflow.read import read_measurements
+
+    release = read_measurements(measurements, seed=seed)
+    release.save(out)
+    number = len(release.measurements)
+    screen = Screen(soft_wrap=True, highlight=False)
+    told = f"{out}: {number} table{'s' if number != 1 else ''}, measured elsewhere."
+    screen.print(shown(told), markup=False)
+    screen.print(shown(release.guarantee.statement), markup=False)

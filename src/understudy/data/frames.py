@@ -33,7 +33,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 import pyarrow as pa
+import pyarrow.ipc
 from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
@@ -514,3 +516,17 @@ def stream_batches(batches: Batches, types: Mapping[str, pl.DataType]) -> pl.Laz
                     return
 
     return register_io_source(read, schema=pl.Schema(types))
+
+
+def plain_columns(lazy: pl.LazyFrame) -> pl.LazyFrame:
+    """The same table with columns of plain types only."""
+    schema = lazy.collect_schema()
+    other = {name: dtype for name, dtype in schema.items() if not is_plain(dtype)}
+    return lazy.with_columns(
+        as_plain(column(name), dtype).alias(name) for name, dtype in other.items()
+    )
+
+
+def column(name: str) -> pl.Expr:
+    """The column of that very name; Polars takes some names ("*", "^a$") for patterns."""
+    return cs.by_name([name]).as_expr()

@@ -23,12 +23,12 @@ import pyarrow.parquet as pq
 
 from understudy.data.frames import (
     arrow_column,
-    as_plain,
     as_text,
+    column,
     decode_bytes,
-    is_plain,
     is_text,
     plain,
+    plain_columns,
     stream_batches,
 )
 
@@ -71,20 +71,6 @@ def scan_parquet(files: Sequence[Path]) -> tuple[pl.LazyFrame, Types, bool]:
     }
     alike = [_align(part, schema, types) for part, schema in zip(parts, schemas, strict=True)]
     return pl.concat(alike), types, all(schema == schemas[0] for schema in schemas)
-
-
-def plain_columns(lazy: pl.LazyFrame) -> pl.LazyFrame:
-    """The same table with columns of plain types only."""
-    schema = lazy.collect_schema()
-    other = {name: dtype for name, dtype in schema.items() if not is_plain(dtype)}
-    return lazy.with_columns(
-        as_plain(column(name), dtype).alias(name) for name, dtype in other.items()
-    )
-
-
-def column(name: str) -> pl.Expr:
-    """The column of that very name; Polars takes some names ("*", "^a$") for patterns."""
-    return cs.by_name([name]).as_expr()
 
 
 def _scan(file: Path) -> pl.LazyFrame:

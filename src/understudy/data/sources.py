@@ -25,10 +25,17 @@ import pyarrow as pa
 from understudy.data import excel, parquet
 from understudy.data.csv import Delimited, is_delimited
 from understudy.data.excel import premises_of_sheet, read_sheet
-from understudy.data.frames import arrow_column, is_pandas, is_readable, is_spark, pandas_column
+from understudy.data.frames import (
+    arrow_column,
+    is_pandas,
+    is_readable,
+    is_spark,
+    pandas_column,
+    plain_columns,
+)
 from understudy.data.households import Links, join_rows, require_tables, schema_of_table, widen_rows
 from understudy.data.jsonl import JsonLines, is_json_lines
-from understudy.data.parquet import ArrowFile, plain_columns, scan_parquet
+from understudy.data.parquet import ArrowFile, scan_parquet
 from understudy.data.rows import READ_FAULTS, Rows, names_of, unknown
 from understudy.data.sql import Query, open_query
 from understudy.data.statistical import Statistical

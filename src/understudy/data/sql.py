@@ -56,8 +56,7 @@ import polars as pl
 import pyarrow as pa
 
 from understudy._validation import require_extra
-from understudy.data.frames import arrow_column, stream_batches, texts
-from understudy.data.parquet import plain_columns
+from understudy.data.frames import arrow_column, plain_columns, stream_batches, texts
 from understudy.data.premises import Premises
 from understudy.data.rows import Rows
 from understudy.errors import DataError, suggestion

@@ -9,24 +9,312 @@ page says what was left out.
 **What the internal pages say of disclosure risk: a card for each attack, and all numbers.**
 
 A card's chart shows members beside the control and a guess.
+
+**What it says in tables: worst columns and pairs, agreement, subgroups.** The distances of all
+pairs of columns stand in a triangle of coloured cells.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from understudy.evaluate import report_charts as charts
-from understudy.evaluate import report_tables as sections
 from understudy.evaluate.attack_setup import MUCH, Risk, Risks
 from understudy.evaluate.report_charts import Tile, verdict
-from understudy.evaluate.scores import Coefficient, Evaluation, Marginal
+from understudy.evaluate.scores import Coefficient, CorrelationKept, Evaluation, Marginal, Subgroup
 from understudy.report import text as templates
-from understudy.report.svg import SMALL, WIDTH, Chart, Colour, Panel
-from understudy.report.text import figure, shorten_label
+from understudy.report.svg import HEAT, LARGE, LETTER, SMALL, WIDTH, Anchor, Chart, Colour, Panel
+from understudy.report.text import figure, percent, shorten_label
+
+MOST_COLUMNS = 60
+_WITH_NUMBERS = 14  # up to so many columns, each cell has its number
+_LEGEND = 44.0
+_STEP = 26.0  # width of one step of the legend
+_LABEL = 30  # most letters of a name
+_ENDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)  # of the colour scale; 0.1 keeps noise pale
+
+Pairs = Mapping[tuple[str, str], float]
+
+
+def choose_columns(pairs: Pairs, at_most: int = MOST_COLUMNS) -> list[str]:
+    """Columns of the worst pairs, so many that none of the worst pairs is missed."""
+    columns: dict[str, None] = {}
+    for names in worst_first(pairs):
+        if len({*columns, *names}) <= at_most:
+            columns |= dict.fromkeys(names)
+    return list(columns)
+
+
+def worst_first(pairs: Pairs) -> list[tuple[str, str]]:
+    """Names of the pairs, the most distant first, those without a number last."""
+    return sorted(pairs, key=lambda names: (-_weight(pairs[names]), names))
+
+
+def _weight(distance: float) -> float:
+    return distance if math.isfinite(distance) else -1.0
+
+
+def arrange_columns(names: Sequence[str], pairs: Pairs) -> tuple[list[str], NDArray[np.float64]]:
+    """Columns in an order that puts distant pairs side by side, and the matrix of distances.
+
+    Average linkage with optimal leaf order, columns being alike when their pair is badly kept; the
+    worse half comes first.
+
+    Returns:
+        names, and distances of shape (names, names), NaN where a pair is missing.
+    """
+    place = {name: k for k, name in enumerate(sorted(names))}
+    matrix = np.full((len(place), len(place)), np.nan)
+    for (first, second), distance in pairs.items():
+        if first in place and second in place and math.isfinite(distance):
+            matrix[place[first], place[second]] = matrix[place[second], place[first]] = distance
+    order = _order(np.nan_to_num(matrix))
+    return [sorted(names)[k] for k in order], matrix[np.ix_(order, order)]
+
+
+def _order(distances: NDArray[np.float64]) -> list[int]:
+    n = len(distances)
+    if n < 3:
+        return list(range(n))
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    alike = distances.max() - distances
+    np.fill_diagonal(alike, 0)
+    tree = linkage(squareform(alike, checks=False), "average", optimal_ordering=True)
+    order = [int(k) for k in leaves_list(tree)]
+    weights = distances.sum(axis=1)[order]
+    return order if weights[: n // 2].sum() >= weights[-(n // 2) :].sum() else order[::-1]
+
+
+def end_of_scale(distances: NDArray[np.float64]) -> float:
+    """Upper end of the colour scale: a round number."""
+    highest = float(np.nan_to_num(distances).max(initial=0.0))
+    return next((end for end in _ENDS if highest <= end), highest)
+
+
+def width(n: int, names: Sequence[str]) -> float:
+    """Width of the drawing in points."""
+    letters = max((len(shorten_label(name, _LABEL)) for name in names), default=0)
+    return max(n * _square(n)[0] + 10 + LETTER * letters, 10 * _STEP + 120)
+
+
+def _square(n: int) -> tuple[float, float]:
+    if n <= _WITH_NUMBERS:
+        return 46.0, 26.0
+    return (22.0, 18.0) if n <= MOST_COLUMNS // 2 else (15.0, 15.0)
+
+
+def heat(
+    names: Sequence[str], distances: NDArray[np.float64], label: str, *, titles: bool
+) -> Markup:
+    """The lower triangle: a cell's row and column end at their names on the diagonal.
+
+    Args:
+        names: columns in order.
+        distances: shape (names, names), NaN where a pair is missing.
+        label: the chart in words.
+        titles: whether each cell tells its pair and distance under the pointer.
+    """
+    n = len(names)
+    wide, high = _square(n)
+    chart = Chart(_LEGEND + n * high + 4, width(n, names))
+    panel = chart.canvas()
+    end = end_of_scale(distances)
+    _draw_legend(panel, end)
+    steps = np.minimum(10 * np.nan_to_num(distances) / end, 9).astype(int)
+    for i in range(n):
+        top = _LEGEND + i * high
+        for j in range(i):
+            if math.isnan(distances[i, j]):
+                continue
+            box = (j * wide + 0.5, top + 0.5, (j + 1) * wide - 0.5, top + high - 0.5)
+            pair = f"{shorten_label(names[i], 40)} × {shorten_label(names[j], 40)}"
+            words = f"{pair}: {distances[i, j]:.3f}"
+            panel.fill([box], HEAT[steps[i, j]], title=words if titles else "")
+            if n <= _WITH_NUMBERS:
+                middle = ((j + 0.5) * wide, top + high / 2)
+                colour = _ink_on(int(steps[i, j]))
+                panel.text(*middle, f"{distances[i, j]:.2f}", colour, size=SMALL, anchor="center")
+        size = LARGE if high >= LARGE + 5 else SMALL
+        panel.text(i * wide + 4, top + high / 2, shorten_label(names[i], _LABEL), size=size)
+    return chart.svg(label)
+
+
+def _ink_on(step: int) -> Colour:
+    return Colour.ON_LOW if step < 4 else Colour.ON_MID if step == 4 else Colour.ON_HIGH
+
+
+def _draw_legend(panel: Panel, end: float) -> None:
+    for k, colour in enumerate(HEAT):
+        panel.fill([(k * _STEP, 2, (k + 1) * _STEP, 14)], colour)
+    anchors: tuple[tuple[int, Anchor], ...] = ((0, "left"), (5, "center"), (10, "right"))
+    for k, anchor in anchors:
+        panel.text(k * _STEP, 24, f"{end * k / 10:g}", Colour.MUTED, size=SMALL, anchor=anchor)
+    panel.text(10 * _STEP + 10, 8, "total variation", Colour.MUTED, size=SMALL)
+
+
+CLASSES = ("p < .01", ".01 – .05", ".05 – .10", "p ≥ .10")
+_LEVELS = (".01", ".05", ".10")
+_LARGEST = 3  # states that a marginal's note names
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the table of decisions.
+
+    Attributes:
+        count: pairs of columns.
+        share: of all pairs.
+        step: place on the colour scale, 0 to 9.
+        agrees: whether both fall into the same class.
+    """
+
+    count: int
+    share: float
+    step: int
+    agrees: bool
+
+
+@dataclass(frozen=True)
+class Level:
+    """Decisions at one level of significance, as shares of all pairs.
+
+    Attributes:
+        level: the level.
+        agree: both significant, or both not.
+        lost: significant in the original alone.
+        invented: significant in the synthetic sets alone.
+    """
+
+    level: str
+    agree: float
+    lost: float
+    invented: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """χ² decisions of the original (rows) and the synthetic sets (columns).
+
+    Attributes:
+        rows: cells, with the name of their row.
+        levels: agreement at each level.
+        total: pairs tested.
+    """
+
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    levels: tuple[Level, ...]
+    total: int
+
+
+def agreement(counts: Sequence[Sequence[int]]) -> Agreement | None:
+    """Decisions in words; None if no pair was tested."""
+    total = sum(map(sum, counts))
+    if not total:
+        return None
+    rows = tuple(
+        (name, tuple(_cell(n, total, i == j) for j, n in enumerate(row)))
+        for i, (name, row) in enumerate(zip(CLASSES, counts, strict=True))
+    )
+    levels = tuple(_level(k, counts, total) for k in range(1, 4))
+    return Agreement(rows, levels, total)
+
+
+def _cell(count: int, total: int, agrees: bool) -> Cell:
+    return Cell(count, count / total, min(int(10 * count / total), 9), agrees)
+
+
+def _level(k: int, counts: Sequence[Sequence[int]], total: int) -> Level:
+    """The first k classes are the significant ones."""
+    lost = sum(sum(row[k:]) for row in counts[:k]) / total
+    invented = sum(sum(row[:k]) for row in counts[k:]) / total
+    return Level(_LEVELS[k - 1], 1 - lost - invented, lost, invented)
+
+
+def worst_marginals(marginals: Sequence[Marginal]) -> list[Marginal]:
+    """The most distant columns first, those without a number last."""
+    return sorted(
+        marginals,
+        key=lambda marginal: -(marginal.distance if _is_number(marginal.distance) else -1.0),
+    )
+
+
+def _is_number(value: float) -> bool:
+    return math.isfinite(value)
+
+
+def gap_words(marginal: Marginal) -> str:
+    """The states whose shares are furthest apart."""
+    states = zip(marginal.labels, marginal.original, marginal.synthetic, strict=True)
+    known = [state for state in states if _is_number(state[1]) and _is_number(state[2])]
+    ordered = sorted(known, key=lambda state: -abs(state[1] - state[2]))[:_LARGEST]
+    return "; ".join(f"{name}: {percent(a)} → {percent(b)}" for name, a, b in ordered if a != b)
+
+
+def spoken_marginal(marginal: Marginal) -> str:
+    """The chart of a column in words."""
+    words = gap_words(marginal)
+    largest = f" Largest gaps, original to synthetic: {words}." if words else ""
+    return (
+        f"Bar chart of {marginal.column}: shares of {len(marginal.labels)} states in original and "
+        f"synthetic rows, distance {figure(marginal.distance)}.{largest}"
+    )
+
+
+def by_model(coefficients: Sequence[Coefficient]) -> dict[str, list[Coefficient]]:
+    """Coefficients of each model, in the order given."""
+    models: dict[str, list[Coefficient]] = {}
+    for coefficient in coefficients:
+        models.setdefault(coefficient.model, []).append(coefficient)
+    return models
+
+
+def shown_terms(coefficients: Sequence[Coefficient], at_most: int) -> list[Coefficient]:
+    """Of a long model, the coefficients furthest apart, in the model's order."""
+    ranked = sorted(
+        range(len(coefficients)), key=lambda k: -_or_infinity(coefficients[k].standardised)
+    )
+    return [coefficients[k] for k in sorted(ranked[:at_most])]
+
+
+def worst_coefficients(coefficients: Sequence[Coefficient]) -> list[Coefficient]:
+    """The coefficients furthest apart first."""
+    return sorted(coefficients, key=lambda coefficient: -_or_infinity(coefficient.standardised))
+
+
+def _or_infinity(value: float) -> float:
+    return math.inf if math.isnan(value) else value
+
+
+def mean_overlap(coefficients: Sequence[Coefficient]) -> float | None:
+    """Mean interval overlap, of those that have one."""
+    known = [coefficient.overlap for coefficient in coefficients if _is_number(coefficient.overlap)]
+    return sum(known) / len(known) if known else None
+
+
+def select_judged(pairs: Sequence[CorrelationKept]) -> list[CorrelationKept]:
+    """Correlations that are strong enough to be kept or lost, the furthest off first."""
+    return [pair for pair in pairs if not math.isnan(pair.kept)]
+
+
+def names_of_scores(subgroups: Sequence[Subgroup]) -> list[str]:
+    """Scores that any subgroup has, in order of appearance."""
+    return list(dict.fromkeys(name for group in subgroups for name in group.scores))
+
+
+def share_of_synthetic(evaluation: Evaluation) -> float:
+    """Share of one synthetic set in the rows that a propensity model sees."""
+    total = evaluation.n_original + evaluation.n_synthetic
+    return evaluation.n_synthetic / total if total else 0.5
+
 
 STAMP = "internal: compares with confidential data, not for release"
 _RISK_ROOM = {"risk_card": 120_000, "risk_row": 80_000, "risk_warning": 20_000}
@@ -245,9 +533,9 @@ def internal_page(evaluation: Evaluation) -> str:
 
 def _context(evaluation: Evaluation) -> dict[str, Any]:
     pairs = evaluation.pairs
-    marginals = sections.worst_marginals(evaluation.marginals)
-    coefficients = sections.worst_coefficients(evaluation.coefficients)
-    score_names = sections.names_of_scores(evaluation.subgroups)
+    marginals = worst_marginals(evaluation.marginals)
+    coefficients = worst_coefficients(evaluation.coefficients)
+    score_names = names_of_scores(evaluation.subgroups)
     worst_pairs = _worst_pairs(evaluation)
     worst_columns = [(marginal.column, marginal.distance) for marginal in marginals[:MOST_WORST]]
     columns, leading = _scale_bars(worst_columns, worst_pairs[:MOST_WORST])
@@ -274,12 +562,12 @@ def _context(evaluation: Evaluation) -> dict[str, Any]:
         ),
         "widths": _rows("width_row", evaluation.widths),
         "numbers": _rows("number_row", evaluation.numbers),
-        "correlations": _rows("correlation_row", sections.select_judged(evaluation.correlations)),
+        "correlations": _rows("correlation_row", select_judged(evaluation.correlations)),
         "scatter": _scatter(evaluation),
         "groups": _rows("group_row", evaluation.groups),
         "relations": _rows("relation_row", evaluation.relations),
-        "agreement": sections.agreement(evaluation.agreement),
-        "classes": sections.CLASSES,
+        "agreement": agreement(evaluation.agreement),
+        "classes": CLASSES,
         "score_names": score_names,
         "subgroups": _rows(
             "subgroup_row", [(subgroup, score_names) for subgroup in evaluation.subgroups]
@@ -321,26 +609,26 @@ def _scale_bars(*lists: Ranked) -> list[list[tuple[str, float, float]]]:
 
 def _worst_pairs(evaluation: Evaluation) -> Ranked:
     pairs = evaluation.pairs
-    return [(" × ".join(names), pairs[names]) for names in sections.worst_first(pairs)]
+    return [(" × ".join(names), pairs[names]) for names in worst_first(pairs)]
 
 
 def _heat(evaluation: Evaluation) -> dict[str, Any] | None:
     """The triangle of pairs, without its pointer texts if those make it too large."""
-    names = sections.choose_columns(evaluation.pairs)
+    names = choose_columns(evaluation.pairs)
     if not names:
         return None
-    names, distances = sections.arrange_columns(names, evaluation.pairs)
+    names, distances = arrange_columns(names, evaluation.pairs)
     label = (
         f"Triangle of the total variation distances of the pairs of {len(names)} columns. "
         f"{_spoken_pairs(_worst_pairs(evaluation)[:3])}"
     )
-    chart = sections.heat(names, distances, label, titles=True)
+    chart = heat(names, distances, label, titles=True)
     if templates.size(chart) > _ROOM["heat"]:
-        chart = sections.heat(names, distances, label, titles=False)
+        chart = heat(names, distances, label, titles=False)
     total = len({name for pair in evaluation.pairs for name in pair})
     return {
         "chart": chart,
-        "width": sections.width(len(names), names),
+        "width": width(len(names), names),
         "shown": len(names),
         "total": total,
     }
@@ -352,7 +640,7 @@ def _spoken_pairs(pairs: Sequence[tuple[str, float]]) -> str:
 
 
 def _curves(evaluation: Evaluation) -> templates.Cut:
-    share = sections.share_of_synthetic(evaluation)
+    share = share_of_synthetic(evaluation)
 
     def cards() -> Iterator[Markup]:
         for k, (model, curve) in enumerate(evaluation.propensity.items(), start=1):
@@ -383,12 +671,12 @@ def _scatter(evaluation: Evaluation) -> Markup | str:
 
 
 def _whiskers(coefficients: Sequence[Coefficient]) -> templates.Cut:
-    models = sections.by_model(coefficients)
+    models = by_model(coefficients)
 
     def cards() -> Iterator[Markup]:
         for k, (model, terms) in enumerate(models.items(), start=1):
-            shown = sections.shown_terms(terms, charts.MOST_TERMS)
-            overlap = sections.mean_overlap(terms)
+            shown = shown_terms(terms, charts.MOST_TERMS)
+            overlap = mean_overlap(terms)
             label = (
                 f"Estimates and 95 % intervals of {len(shown)} coefficients of "
                 f"{shorten_label(model, 80)}, original and synthetic. "
@@ -407,13 +695,13 @@ def _with_width(coefficient: Coefficient) -> tuple[Coefficient, float | None]:
 def _cards(marginals: Sequence[Marginal], start: int) -> Iterator[Markup]:
     """Cards of columns, drawn one by one while there is room."""
     for k, marginal in enumerate(marginals, start=start):
-        chart = charts.bars(marginal, sections.spoken_marginal(marginal))
+        chart = charts.bars(marginal, spoken_marginal(marginal))
         yield _macro("marginal_card")(k, marginal, _note(marginal), chart)
 
 
 def _note(marginal: Marginal) -> str:
     """Note what a chart with many states does not say by itself."""
-    n, gaps = len(marginal.labels), sections.gap_words(marginal)
+    n, gaps = len(marginal.labels), gap_words(marginal)
     if n > charts.MOST_STATES:
         return "Shown are the states whose shares are furthest apart; the others are pooled."
     return f"Largest gaps: {gaps}." if gaps and n > charts.MOST_ROWS else ""

@@ -29,8 +29,7 @@ from understudy.inference.design_effects import (
     grow,
 )
 from understudy.inference.estimators import Estimator, Question
-from understudy.inference.measured_answers import measured_answer
-from understudy.inference.moment_answers import is_numeric
+from understudy.inference.moment_answers import is_numeric, measured_answer
 from understudy.inference.own_tables import counted_answer, tables_that_tell
 from understudy.inference.quantiles import Quantiles, coarse_quantiles, count_quantiles
 from understudy.inference.question import (

@@ -88,7 +88,6 @@ from understudy.inference.combining import Pooled
 from understudy.inference.conditions import require_told
 from understudy.inference.contributions import CellScores, cell_sampling, cell_scores, ratio, sum_by
 from understudy.inference.noisy_tables import (
-    MOST_CELLS,
     Counts,
     Sources,
     covering,
@@ -97,7 +96,6 @@ from understudy.inference.noisy_tables import (
 )
 from understudy.inference.question import SHARES, Estimand
 from understudy.inference.records import ABSENT, Records, cell_points
-from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.release.shape import Kind
@@ -382,19 +380,6 @@ class Urns:
         f = (self.n_rows + self.mass) / (1 + self.mass) if self.reinforced else 1.0
         part = f / (self.n_rows * self.sets)
         return np.asarray(self.mass**2 * part / (1 - np.minimum(part, 0.5)))
-
-
-def are_drawn(
-    measured: Sequence[Measurement], columns: Sequence[str], manifest: Manifest, schema: Schema
-) -> bool:
-    """Return whether all sets were drawn from urns of writable size over at least these columns."""
-    urns = [urn for urn in measured if urn.kind is Kind.DRAWS]
-    return (
-        len(urns) == manifest.sets
-        and manifest.n_rows > 0
-        and all(set(columns) <= set(urn.columns) - set(urn.bins) for urn in urns)
-        and all(urn.bin_schema(schema).domain.n_cells <= MOST_CELLS for urn in urns)
-    )
 
 
 def urns_of(release: Release, columns: Sequence[str]) -> Urns:

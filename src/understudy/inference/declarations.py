@@ -28,7 +28,7 @@ from understudy.inference import formulas
 from understudy.inference.conditions import schema_that_tells
 from understudy.inference.declared import public_delta
 from understudy.inference.estimators import Question
-from understudy.inference.measured_answers import matrix_answer
+from understudy.inference.moment_answers import matrix_answer
 from understudy.inference.needed_terms import needed_terms
 from understudy.inference.own_tables import expected_parts, is_counted, own_table
 from understudy.inference.question import MEASURED_ONLY, MODELS, RATIOS, Estimand

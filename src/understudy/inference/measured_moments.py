@@ -453,6 +453,9 @@ def limits_of(release: Release) -> Limits:
     return found
 
 
+RULE = "moments"
+MEASURED = "second moments were measured of the values themselves, with known noise"
+REASON = f"{MEASURED}; sampling and noise are both counted"
 _FIRMLY = 2.0  # standard deviations that a sum may be larger than it seems
 _EXACT = 1e-9  # of 1, that a function of merged states may miss
 

@@ -33,7 +33,7 @@ from understudy.inference.conditions import (
 )
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import Counted, estimate_counts, table_estimates
-from understudy.inference.measured_answers import traits_of, two_way_answer
+from understudy.inference.moment_answers import traits_of, two_way_answer
 from understudy.inference.noisy_tables import MOST_CELLS, Counts, counts_states
 from understudy.inference.quantiles import count_quantiles, expected_halves
 from understudy.inference.question import SHARES, TWO_WAY, Estimand, group_terms

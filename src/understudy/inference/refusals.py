@@ -86,7 +86,7 @@ from understudy.inference.bin_bias import end_scores
 from understudy.inference.combining import Pooled
 from understudy.inference.contributions import cell_scores
 from understudy.inference.estimators import Question
-from understudy.inference.moment_answers import RULE
+from understudy.inference.measured_moments import RULE
 from understudy.inference.noisy_tables import (
     MOST_CELLS,
     coarser_table,

@@ -69,16 +69,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.graphical.estimation import contrasts_of
-from understudy.inference.counts import are_drawn
-from understudy.inference.noisy_tables import MOST_CELLS, covers
+from understudy.inference.noisy_tables import (
+    MOST_CELLS,
+    covers,
+)
 from understudy.inference.question import RATIOS, SHARES, TWO_WAY
-from understudy.inference.records import is_binned, is_grouping, level_values
+from understudy.inference.records import (
+    is_binned,
+    is_grouping,
+    level_values,
+)
 from understudy.models.bayesian_network import find_kept_columns
+from understudy.models.model import Edge
+from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement, groups_of, kept_columns
 from understudy.release.release import Release, once
 from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Column, Schema, is_ordered
-from understudy.schema.network import Edge
 
 _DISTORTING = (
     *(Kind.TABLE, Kind.CELLS, Kind.TOTALS),
@@ -736,3 +743,16 @@ def outweighs(facts: Facts, share: NDArray[np.float64]) -> bool:
         share: part of each variance that is synthesis and noise, shape (k,).
     """
     return facts.redrawn and not facts.firm and bool((share > MOST_SHARE).any())
+
+
+def are_drawn(
+    measured: Sequence[Measurement], columns: Sequence[str], manifest: Manifest, schema: Schema
+) -> bool:
+    """Return whether all sets were drawn from urns of writable size over at least these columns."""
+    urns = [urn for urn in measured if urn.kind is Kind.DRAWS]
+    return (
+        len(urns) == manifest.sets
+        and manifest.n_rows > 0
+        and all(set(columns) <= set(urn.columns) - set(urn.bins) for urn in urns)
+        and all(urn.bin_schema(schema).domain.n_cells <= MOST_CELLS for urn in urns)
+    )

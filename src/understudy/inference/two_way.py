@@ -54,9 +54,7 @@ from understudy.errors import InferenceError
 from understudy.inference.combining import Pooled
 from understudy.inference.conditions import state_values
 from understudy.inference.linear import require_firm
-from understudy.inference.measured_moments import matrix_of
-from understudy.inference.moment_answers import REASON
-from understudy.inference.moment_answers import RULE as MOMENTS
+from understudy.inference.measured_moments import REASON, RULE, matrix_of
 from understudy.inference.noisy_tables import Counts, covering, marginal, pooled_table
 from understudy.inference.records import ABSENT, Records
 from understudy.inference.rules import COUNTS_REASON, Facts
@@ -306,7 +304,7 @@ def moment_cells(
     products = left[:, None, :, None] * right[None, :, None, :]
     noise = matrix.noise_covariance(products.reshape(-1, left.shape[1], right.shape[1]))
     dropped = float(matrix.n - counts.sum())
-    return NoisyCells(counts, noise, np.zeros_like(counts), dropped, MOMENTS, REASON, 1)
+    return NoisyCells(counts, noise, np.zeros_like(counts), dropped, RULE, REASON, 1)
 
 
 def class_weights(trait: Trait, matrix: MomentMatrix, schema: Schema) -> Floats | None:

@@ -41,9 +41,8 @@ from understudy.features.scores import TICKS, Weighting
 from understudy.inference.combining import Pooled
 from understudy.inference.design_effects import effect_note, finite_note, fractions_of
 from understudy.inference.linear import moment_ratios, total_growth, weighted_totals
-from understudy.inference.measured_moments import bound_excess
+from understudy.inference.measured_moments import RULE, bound_excess
 from understudy.inference.moment_answers import (
-    RULE,
     SMALL_NOTE,
     MeasuredAnswer,
     answer_of_model,

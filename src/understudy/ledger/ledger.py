@@ -43,10 +43,9 @@ from understudy.ledger.entries import (
 from understudy.ledger.reservation import Reservation, digest_text, entry_cost, told_by
 from understudy.ledger.store import Book, LedgerDatabase, begin
 from understudy.ledger.verify import faults_of, head_faults
-from understudy.release.consistency import stated_budget
+from understudy.release.consistency import stage_costs, stated_budget
 from understudy.release.folder import MANIFEST, digest
 from understudy.release.release import Release
-from understudy.release.stage_costs import stage_costs
 
 
 class PopulationLedger:

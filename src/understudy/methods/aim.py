@@ -81,8 +81,7 @@ from understudy.methods.base import (
 )
 from understudy.methods.binning import fine_bins
 from understudy.methods.marginal_based import MarginalMethod, fit_of
-from understudy.methods.merging import CompressedDomain
-from understudy.methods.noisy_marginals import Lines
+from understudy.methods.noisy_marginals import CompressedDomain, Lines
 from understudy.methods.plan import PlannedTable, Workload, planned_rounds
 from understudy.models.model import Model
 from understudy.schema import Schema

@@ -75,9 +75,8 @@ from understudy.dp.released import (
 from understudy.errors import MethodError
 from understudy.mechanisms.urn import Urn, prior_weight
 from understudy.methods.plan import AnyGate, PlannedTable, PlanningGate
-from understudy.models.model import InferenceFacts, Model, Sample
+from understudy.models.model import Edge, InferenceFacts, Model, Sample
 from understudy.schema import Schema
-from understudy.schema.network import Edge
 
 DENSE_CELLS = 2**22
 """Cells of the tables of a fit, together, that are written out unless the user says otherwise."""

@@ -45,8 +45,7 @@ from understudy.methods.binning import (
     numeric_columns,
     records_per_noise,
 )
-from understudy.methods.merging import numbers
-from understudy.methods.noisy_marginals import number_masses
+from understudy.methods.noisy_marginals import number_masses, numbers
 from understudy.methods.plan import AnyGate, PlannedTable, natural_noise
 from understudy.models.model import InferenceFacts, Model
 from understudy.models.tables import ProductModel, project

@@ -77,14 +77,16 @@ from understudy.methods.binning import (
     records_per_noise,
 )
 from understudy.methods.marginal_based import measured_beside
-from understudy.methods.merging import (
+from understudy.methods.noisy_marginals import (
     CompressedDomain,
+    Lines,
     coarse_groups,
+    fine_tables,
     finer_runs,
+    number_masses,
     runs_spend,
     wide_numbers,
 )
-from understudy.methods.noisy_marginals import Lines, fine_tables, number_masses
 from understudy.methods.plan import (
     PlannedTable,
     plan_mechanism,

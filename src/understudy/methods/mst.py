@@ -49,7 +49,7 @@ from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.base import Effort, Facts, Prepared, known_rows, pairs_effort
 from understudy.methods.binning import fine_bins
 from understudy.methods.marginal_based import MarginalMethod, fit_of
-from understudy.methods.merging import CompressedDomain, rare_groups
+from understudy.methods.noisy_marginals import CompressedDomain, rare_groups
 from understudy.methods.plan import PlannedTable, plan_table, planned_choice, small
 from understudy.models.model import Model
 from understudy.schema import Schema

@@ -68,7 +68,7 @@ from understudy.mechanisms.selection_scores import (
     DistanceFromIndependence,
     MutualInformation,
 )
-from understudy.mechanisms.tables import MAX_CELLS, NoisyTables
+from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.base import (
     Beside,
     Facts,
@@ -78,6 +78,7 @@ from understudy.methods.base import (
     Tables,
     known_rows,
 )
+from understudy.methods.noisy_marginals import _require_cells, require_columns
 from understudy.methods.plan import (
     PlannedTable,
     natural_noise,
@@ -86,9 +87,8 @@ from understudy.methods.plan import (
     planned_choice,
 )
 from understudy.models.bayesian_network import BayesianNetwork
-from understudy.models.model import Model
+from understudy.models.model import Edge, Model
 from understudy.schema import Schema
-from understudy.schema.network import Edge
 
 MOST_CANDIDATES = 100_000
 """Candidates that may be scored in one round."""
@@ -283,25 +283,6 @@ def usual_degree(n_columns: int) -> int:
     while degree < n_columns - 1 and most_candidates(n_columns, degree + 1) <= USUAL_CANDIDATES:
         degree += 1
     return degree
-
-
-def require_columns(schema: Schema) -> None:
-    """Refuse a column that cannot be counted alone; a public check.
-
-    Raises:
-        MethodError: more than `MAX_CELLS` states.
-    """
-    for name in schema.names:
-        _require_cells(schema, (name,))
-
-
-def _require_cells(schema: Schema, names: tuple[str, ...]) -> None:
-    n = math.prod(schema.columns[name].size for name in names)
-    if n > MAX_CELLS:
-        raise MethodError(
-            f"The table of {', '.join(names)} has {n:,} cells, too many to write out (at most "
-            f"{MAX_CELLS:,}); take fewer parents or coarser bins."
-        )
 
 
 def useful_cells(

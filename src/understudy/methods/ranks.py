@@ -39,8 +39,7 @@ from understudy.graphical.estimation import SHARE, MaxEntropy, Observation, alon
 from understudy.graphical.rank_exchange import MOST_NOISE, RankExchange
 from understudy.mechanisms.second_moments import STEP, WIDEST, RankProducts, squared_sensitivity
 from understudy.methods.base import Beside, expected_rows
-from understudy.methods.merging import CompressedDomain
-from understudy.methods.noisy_marginals import fine_tables, noise_of
+from understudy.methods.noisy_marginals import CompressedDomain, fine_tables, noise_of
 from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.schema import Schema, is_ordered
 

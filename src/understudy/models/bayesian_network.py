@@ -31,9 +31,8 @@ from numpy.typing import NDArray
 
 from understudy._arrays import Floats, Integers, compiled
 from understudy.dp.released import NoisyTable
-from understudy.models.model import REDRAWS, Sample, replace_impossible
+from understudy.models.model import REDRAWS, Edge, Sample, replace_impossible, require_network
 from understudy.schema import Domain, Schema
-from understudy.schema.network import Edge, require_network
 
 _CHUNK = 2**14
 """Records drawn at once, so that their states stay in the cache."""

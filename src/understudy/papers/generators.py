@@ -129,8 +129,8 @@ from understudy.features.design import (
     predict,
 )
 from understudy.features.grids import Drawn, Line, line_of, normal_quantiles, settle_numbers
+from understudy.models.model import Edge, require_network
 from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
-from understudy.schema.network import Edge, require_network
 
 SCRAMBLING = 20180211
 """Public seed of the scrambling."""

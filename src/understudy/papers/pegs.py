@@ -148,6 +148,7 @@ from understudy.methods.base import (
     expected_rows,
     known_rows,
 )
+from understudy.methods.noisy_marginals import require_columns
 from understudy.methods.plan import (
     AnyGate,
     PlannedTable,
@@ -155,7 +156,7 @@ from understudy.methods.plan import (
     plan_mechanism,
     plan_table,
 )
-from understudy.methods.privbayes import LARGEST_TABLE, require_columns
+from understudy.methods.privbayes import LARGEST_TABLE
 from understudy.models.model import InferenceFacts, Model
 from understudy.papers.gibbs_mechanisms import StateShares, n_cells, state_weight
 from understudy.papers.pegs_tables import (

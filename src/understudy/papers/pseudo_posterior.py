@@ -102,7 +102,7 @@ from understudy.features.grids import Drawn
 from understudy.methods.base import Effort, Facts, Names, Prepared, PreparingMethod, expected_rows
 from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.methods.privbayes import edge, require_order
-from understudy.models.model import InferenceFacts, Model
+from understudy.models.model import Edge, InferenceFacts, Model
 from understudy.papers.categorical_models import LARGEST, StateLogit, StateTable
 from understudy.papers.column_models import (
     NO_LABEL,
@@ -122,7 +122,6 @@ from understudy.papers.record_weights import FittedPosterior, PseudoPosterior, W
 from understudy.papers.sampling_base import NormalLinear, Theta
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.domain import completions
-from understudy.schema.network import Edge
 
 MOST_FEATURES = 64
 """Features of a regression, where no network says its parents."""

@@ -39,6 +39,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
+from understudy.dp.accountant import Entry, RunCost
 from understudy.dp.budget import UNITS, Approximate, Budget, decimal_up
 from understudy.dp.guarantee import Guarantee
 from understudy.errors import MethodError, UnderstudyError, shown
@@ -46,7 +47,7 @@ from understudy.features.grids import HeapCells, LineCells
 from understudy.features.scores import is_within_bounds
 from understudy.features.terms import TermMap
 from understudy.release.decoding import dtype_of, place_of
-from understudy.release.manifest import Manifest, require_chain
+from understudy.release.manifest import RENDERED, Manifest, promise_lines, require_chain
 from understudy.release.measurement import (
     Measurement,
     among_in,
@@ -54,7 +55,6 @@ from understudy.release.measurement import (
     pair_codes,
     stored_columns,
 )
-from understudy.release.promise_block import RENDERED, promise_lines
 from understudy.release.shape import Fault, Kind, key_of, quote_entry
 from understudy.schema import NUMERIC, Calendar, Column, Continuous, Domain, Schema
 from understudy.schema.base import Code, number_of, text_of
@@ -872,3 +872,24 @@ class _Page(HTMLParser):
 def _plain(text: str) -> str:
     """A text on one line, with a sign in the place of what cannot be seen."""
     return " ".join(shown(text).split())
+
+
+def stage_costs(manifest: Manifest) -> tuple[Fraction, ...]:
+    """What a release has cost by each amendment, oldest first, and in all, in the budget's unit.
+
+    They are no less than the sums of prices (`RunCost`). Steps of infinite cost are not counted.
+
+    Args:
+        manifest: of a release that was checked.
+    """
+    accounting = stated_budget(manifest.budget).accounting
+    entries = [Entry.from_json(entry, accounting) for entry in manifest.ledger]
+    stages = [(one.entries, one.budget) for one in manifest.amendments]
+    cost, costs, counted = RunCost(accounting, None), [], 0
+    for upto, budget in [*stages, (len(entries), manifest.budget)]:
+        cost.allow(stated_budget(budget).amount)
+        for entry in entries[counted:upto]:
+            cost.add(entry.spent or Fraction(0), entry.mechanism, entry.sensitivity)
+        costs.append(cost.total)
+        counted = upto
+    return tuple(costs)

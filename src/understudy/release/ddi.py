@@ -14,9 +14,8 @@ from typing import Final
 
 from understudy._storage import NOT_REAL
 from understudy.errors import shown
-from understudy.release.citation import citation
 from understudy.release.export_values import Category, Variable, has_numbers
-from understudy.release.manifest import Manifest
+from understudy.release.manifest import Manifest, citation
 from understudy.release.shape import Fault
 from understudy.schema import Schema
 

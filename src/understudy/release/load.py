@@ -24,8 +24,7 @@ from understudy.release.consistency import (
     require_rows,
     require_stored,
 )
-from understudy.release.decoding import places_of
-from understudy.release.distances import breaks_distances
+from understudy.release.decoding import are_fresh, breaks_distances, counts_of, places_of
 from understudy.release.households import FOLDER, members_of, require_linked
 from understudy.release.manifest import (
     Manifest,
@@ -35,10 +34,9 @@ from understudy.release.manifest import (
     without_places,
 )
 from understudy.release.measurement import Measurement
-from understudy.release.member_counts import counts_of
 from understudy.release.metadata import METADATA, require_metadata
 from understudy.release.noise_check import require_noise
-from understudy.release.sets import PART_ROWS, are_fresh, part_names, part_sizes, read_sets
+from understudy.release.sets import PART_ROWS, part_names, part_sizes, read_sets
 from understudy.release.shape import Fault, SetsKind, quote_entry, require_shape
 from understudy.release.tables import FORMATS, possible_files
 from understudy.schema import NUMERIC, Column, Schema

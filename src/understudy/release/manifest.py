@@ -18,6 +18,15 @@ checksum of its manifest, so that a chain of amendments leads back to the first 
 The records were drawn before, so they know nothing of what was measured later; whoever asks how the
 sets were made looks at the measurements before the first amendment, without tables of places, which
 are for answers (`Release.behind_sets`).
+
+**The promise of a release as README and pages say it word for word, in one block for checkers.**
+
+The sentence itself is `Guarantee.statement` (`dp/guarantee.py`).
+
+In `README.md` it is the one fenced block that begins with ```` ```promise ````, in a page the one
+element `<blockquote id="promise">`, with a paragraph for each line. It says what the manifest says,
+and which version of this software rendered the text that it stands in
+(`docs/reference/release-format.md`, Pages).
 """
 
 from __future__ import annotations
@@ -25,17 +34,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.metadata import version
 from typing import Any, Final, Literal
 
 from understudy.dp.budget import decimal_up, size_in_signs
 from understudy.dp.guarantee import Guarantee
-from understudy.models.model import InferenceFacts
+from understudy.errors import line
+from understudy.models.model import Edge, InferenceFacts, require_network
 from understudy.release.measurement import Measurement, kept_columns
 from understudy.release.minimum_count import KeptCount
 from understudy.release.one_way_check import Contradiction, describe_contradictions
 from understudy.release.shape import Fault, Kind
 from understudy.schema import NUMERIC, Schema
-from understudy.schema.network import Edge, require_network
 
 Chosen = Literal["beforehand", "from the release", ""]
 """How a question came about: "beforehand" if no number of the release suggested it; "" unsaid."""
@@ -407,3 +417,49 @@ def bought_rows(unit: str, spent: Fraction, noise: str) -> str:
         'bought once for ε = 0.05 (discrete Laplace (geometric), scale 20)'
     """
     return f"bought once for {unit} = {decimal_up(spent)} ({noise})"
+
+
+def citation(manifest: Manifest, schema: Schema) -> str:
+    """Cite a release in one line: title, size, method, promise and software.
+
+    Its publisher and year are for the publisher to add.
+
+    Args:
+        manifest: how the release was made.
+        schema: of the release.
+    """
+    sets = f"{manifest.sets} {'set' if manifest.sets == 1 else 'sets'}"
+    promised = manifest.promised_size or "not private"
+    version = f" {manifest.software['understudy']}" if "understudy" in manifest.software else ""
+    return (
+        f"{line(schema.heading)}. Synthetic microdata, {sets}, method "
+        f"“{manifest.method}”, {promised}. Made with Understudy{version}."
+    )
+
+
+RENDERED: Final = "Rendered by understudy "
+"""How its last line begins; the version follows."""
+
+
+def promise_block(manifest: Manifest) -> tuple[str, ...]:
+    """The lines of the block, as this version renders them.
+
+    Args:
+        manifest: of the release.
+    """
+    return (*promise_lines(manifest), f"{RENDERED}{version('understudy')}")
+
+
+def promise_lines(manifest: Manifest) -> tuple[str, ...]:
+    """Its lines without the last one: guarantee, its size, tables and method.
+
+    Args:
+        manifest: of the release.
+    """
+    size = manifest.promised_size or "This release is NOT private"
+    tables = f"{manifest.sets} synthetic table{'s' if manifest.sets > 1 else ''}"
+    made = f"{tables} of {manifest.n_rows:,} rows, made by the method “{manifest.method}”"
+    if (kept := manifest.minimum_count) is not None:
+        made += f"; combinations of {', '.join(kept.columns)} occur {kept.count} times or never"
+    texts = (" ".join(line(text).split()) for text in (manifest.guarantee.statement, size, made))
+    return tuple(text.replace("<", "‹").replace(">", "›") for text in texts)

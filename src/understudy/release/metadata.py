@@ -32,12 +32,11 @@ import polars as pl
 
 from understudy import _storage
 from understudy._storage import NOT_REAL
-from understudy.release.citation import citation
 from understudy.release.ddi import codebook_xml, require_codebook
 from understudy.release.decoding import dtype_of
 from understudy.release.export_values import Category, Variable, variables
 from understudy.release.households import FOLDER, linked_files, table_schemas
-from understudy.release.manifest import Manifest
+from understudy.release.manifest import Manifest, citation
 from understudy.release.measurement import Measurement
 from understudy.release.sets import part_names, part_sizes
 from understudy.release.shape import Fault

@@ -10,10 +10,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from understudy.errors import line
-from understudy.release.citation import citation
-from understudy.release.manifest import Manifest
+from understudy.release.manifest import Manifest, citation, promise_block
 from understudy.release.measurement import Measurement, kept_columns
-from understudy.release.promise_block import promise_block
 from understudy.release.shape import Kind
 from understudy.release.tables import RAW_CSV, has_labels
 from understudy.schema import Schema

@@ -22,7 +22,6 @@ import polars as pl
 from understudy._storage import PARQUET_NOTE
 from understudy.errors import ReleaseError
 from understudy.release.decoding import without_formulas
-from understudy.schema import Schema
 
 PART_ROWS: Final = 2**20
 _AT_ONCE: Final = 2
@@ -214,26 +213,3 @@ def first_parts(tables: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, ...]:
 def parts_of(tables: Sequence[pl.DataFrame], k: int) -> Iterator[pl.DataFrame]:
     """The parts of one table, one after the other."""
     return tables.parts(k) if isinstance(tables, PartedSets) else iter([tables[k]])
-
-
-def add_identifiers(table: pl.DataFrame, schema: Schema, start: int = 0) -> pl.DataFrame:
-    """The table with its identifiers, columns in the order of the schema.
-
-    Args:
-        table: of all other columns, in its last order.
-        schema: of the release.
-        start: records of the set before this part of it.
-    """
-    if not schema.identifiers:
-        return table
-    numbers = range(start + 1, start + table.height + 1)
-    fresh = [
-        pl.Series(name, map(column.write_identifier, numbers), dtype=pl.String)
-        for name, column in schema.identifiers.items()
-    ]
-    return table.with_columns(fresh)[list(schema.declared)]
-
-
-def are_fresh(table: pl.DataFrame, schema: Schema, start: int = 0) -> bool:
-    """Return whether a table, or a part of one, has the identifiers that it was given."""
-    return add_identifiers(table, schema, start).equals(table)

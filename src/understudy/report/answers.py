@@ -169,7 +169,7 @@ class Answers:
         measured = self._release.measurements
         if not any(table.kind is Kind.DRAWS for table in measured):
             return False
-        from understudy.inference.counts import are_drawn
+        from understudy.inference.rules import are_drawn
 
         return are_drawn(measured, self.names, self._release.manifest, self._release.schema)
 

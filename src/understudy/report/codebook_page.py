@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from understudy.release.citation import citation
 from understudy.release.export_values import Category, Variable, variables
-from understudy.release.promise_block import promise_block
+from understudy.release.manifest import citation, promise_block
 from understudy.release.release import Release
 from understudy.report import text as templates
 from understudy.report.public_page import MAX_BYTES

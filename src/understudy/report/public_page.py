@@ -15,8 +15,8 @@ from markupsafe import Markup
 
 from understudy.inference.amended import POOLED_RIGHT
 from understudy.inference.expected_widths import assumed_words
+from understudy.release.manifest import promise_block
 from understudy.release.measurement import kept_columns
-from understudy.release.promise_block import promise_block
 from understudy.release.release import Release
 from understudy.release.sets import first_parts
 from understudy.release.shape import Kind

@@ -33,7 +33,7 @@ from understudy.inference.declared import Expected, ExpectedAnswers
 from understudy.inference.question import MODELS
 from understudy.inference.refusals import quote_text
 from understudy.inference.usefulness import WIDEST, answer_counts
-from understudy.release.promise_block import promise_block
+from understudy.release.manifest import promise_block
 from understudy.release.release import Release
 from understudy.report import text as templates
 from understudy.report.answers import paid_questions

@@ -8,11 +8,11 @@ from itertools import combinations
 from typing import Any
 
 from understudy.dp.budget import SIGNS, UNITS, decimal_up, exact
+from understudy.release.consistency import stage_costs
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import kept_columns
 from understudy.release.release import Release
 from understudy.release.shape import Kind
-from understudy.release.stage_costs import stage_costs
 from understudy.report.text import rounded_up, times, with_deviations
 
 

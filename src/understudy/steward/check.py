@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from understudy.data.coding import ColumnCoder, Reading
 from understudy.data.csv import MALFORMED, UNCLOSED
+from understudy.data.frames import column as named
 from understudy.data.frames import is_text
-from understudy.data.parquet import column as named
 from understudy.data.rows import Rows, separator_meant, told_separator, type_fault
 from understudy.data.sources import count_links, is_workbook, linked_tables, open_rows, text_file
 from understudy.schema import (

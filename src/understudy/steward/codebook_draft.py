@@ -20,7 +20,7 @@ from typing import Any, cast
 import polars as pl
 from pydantic import ValidationError
 
-from understudy.data.parquet import column as named
+from understudy.data.frames import column as named
 from understudy.data.rows import Rows
 from understudy.metadata.codebook import Codebook
 from understudy.metadata.variables import Asked, fingerprints_of, with_rules_that_hold

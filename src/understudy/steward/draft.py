@@ -64,8 +64,8 @@ from numpy.typing import NDArray
 from understudy._validation import require_mapping, require_text
 from understudy.data.coding import ColumnCoder
 from understudy.data.csv import MALFORMED, Delimited, is_delimited
+from understudy.data.frames import column as named
 from understudy.data.jsonl import JsonLines, is_json_lines
-from understudy.data.parquet import column as named
 from understudy.data.rows import Rows, type_fault
 from understudy.data.sources import is_workbook, open_rows
 from understudy.errors import DataError, SchemaError, line, name_fault, suggestion

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from understudy.data.coding import ColumnCoder
-from understudy.data.parquet import column as named
+from understudy.data.frames import column as named
 from understudy.data.rows import Rows, type_fault
 from understudy.schema import (
     NUMERIC,

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from understudy.data import excel
 from understudy.data.csv import is_delimited
 from understudy.data.frames import UNLIKE, is_pandas, text
-from understudy.data.parquet import column as named
+from understudy.data.frames import column as named
 from understudy.data.rows import Rows
 from understudy.schema import Column, Continuous, Integer
 from understudy.schema.base import Code, number_of

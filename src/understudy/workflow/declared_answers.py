@@ -55,12 +55,10 @@ def declared_answers(
     Limits of numbers are not known yet, so these measurements have none.
 
     Args:
-        analyses: declared ones.
+        analyses: declared ones, at least one.
         schema: public.
         accounting: of the budget; it decides on the noise.
     """
-    if not analyses:
-        return ()
     from understudy.workflow.expected_answers import difficulties  # loads statistics
 
     pure, analyses = accounting == "pure", halved(analyses, schema)

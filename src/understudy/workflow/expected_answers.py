@@ -44,8 +44,12 @@ from understudy.inference.declared import (
     not_of_members,
 )
 from understudy.inference.linear import Inverted
-from understudy.inference.measured_answers import matrix_answer
-from understudy.inference.moment_answers import MeasuredAnswer, answer_of, halves_answer
+from understudy.inference.moment_answers import (
+    MeasuredAnswer,
+    answer_of,
+    halves_answer,
+    matrix_answer,
+)
 from understudy.inference.needed_terms import needed_terms
 from understudy.inference.own_tables import counts_on_lines, expected_parts
 from understudy.inference.records import Records

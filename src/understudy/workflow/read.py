@@ -51,12 +51,11 @@ from understudy.dp.released import Noise, NoisyTable
 from understudy.errors import DataError, UnderstudyError, name_fault
 from understudy.mechanisms.tables import query_of
 from understudy.methods.marginals import Marginals
-from understudy.release.decoding import FrameKind, decode
+from understudy.release.decoding import FrameKind, add_identifiers, decode
 from understudy.release.manifest import PUBLIC_ROWS, Manifest
 from understudy.release.measurement import Measurement, content_of, stored_axes
 from understudy.release.noise_check import STATED_ELSEWHERE
 from understudy.release.release import Release
-from understudy.release.sets import add_identifiers
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 from understudy.schema.schema import given_schema

@@ -499,7 +499,9 @@ def request_of(
         ),
         limits=None if how.like is None else _limits_like(how.like, schema),
         bought=bought
-        or (declared_answers(others, schema, budget.accounting) if parts.moments else ()),
+        or (
+            declared_answers(others, schema, budget.accounting) if others and parts.moments else ()
+        ),
         minimum_count=_minimum_count(how, schema, configured, name),
         cuts=_further_bins(as_declared, schema),
     )

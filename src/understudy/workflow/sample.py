@@ -50,9 +50,16 @@ from understudy.graphical.conditioning import Evidence, condition_on
 from understudy.methods.registry import configure
 from understudy.models.counted_members import Counts
 from understudy.models.model import Model, impossible
-from understudy.release.decoding import FrameKind, assemble_table, cells_of, require_frame, to_frame
+from understudy.release.decoding import (
+    FrameKind,
+    add_identifiers,
+    assemble_table,
+    cells_of,
+    require_frame,
+    to_frame,
+)
 from understudy.release.release import Release, given_release
-from understudy.release.sets import PART_ROWS, add_identifiers
+from understudy.release.sets import PART_ROWS
 from understudy.schema import NUMERIC, Column, Ordinal, Schema, is_ordered
 from understudy.schema.base import Code, same_value, text_of
 from understudy.schema.columns import Cells

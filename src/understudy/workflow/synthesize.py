@@ -70,7 +70,7 @@ from understudy.methods.marginal_based import measured_beside
 from understudy.methods.registry import METHODS, configure
 from understudy.models.counted_members import with_counts
 from understudy.models.model import Model, Sample, draw_parameters, drawn_in_parts
-from understudy.release.decoding import FrameKind, decode
+from understudy.release.decoding import FrameKind, add_identifiers, decode
 from understudy.release.manifest import without_places
 from understudy.release.measurement import Measurement
 from understudy.release.minimum_count import (
@@ -82,7 +82,7 @@ from understudy.release.minimum_count import (
 )
 from understudy.release.one_way_check import Contradiction, DrawnOneWays, contradictions, own_noise
 from understudy.release.release import Release
-from understudy.release.sets import PART_ROWS, Elsewhere, PartedSets, add_identifiers, part_sizes
+from understudy.release.sets import PART_ROWS, Elsewhere, PartedSets, part_sizes
 from understudy.release.tables import formats_of, require_formats
 from understudy.schema import Schema
 from understudy.workflow.describe import inference_facts, manifest_of, measurements_of
@@ -355,9 +355,11 @@ def fitted_models(request: Request, prepared: Prepared, gate: Gate, n_rows: int)
     models: list[Model] = []
     for _ in range(request.fits):
         fitted = _fit_sets(request, prepared, gate, n_rows, sets=per_fit)
-        values = (outcome.value for outcome in gate.measured)
-        measured = [value.columns for value in values if isinstance(value, NoisyTable)]
-        models += [with_counts(fitted, prepared.schema, measured)] * per_fit
+        if prepared.schema.members is not None:
+            values = (outcome.value for outcome in gate.measured)
+            measured = [value.columns for value in values if isinstance(value, NoisyTable)]
+            fitted = with_counts(fitted, prepared.schema, measured)
+        models += [fitted] * per_fit
     return models
 
 

@@ -12,8 +12,8 @@ from understudy.evaluate.associations import (
     consistency,
     joint_pvalue,
     pearson,
+    pool_pvalues,
 )
-from understudy.inference.pooled_tests import pool_pvalues
 
 
 def test_pearson_drops_empty_rows_and_columns():

@@ -12,7 +12,7 @@ from night import NIGHT
 from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference import question
-from understudy.inference.measured_answers import matrix_answer
+from understudy.inference.moment_answers import matrix_answer
 from understudy.inference.records import Records
 from understudy.schema import Schema
 

@@ -18,7 +18,7 @@ from understudy.methods import aim
 from understudy.methods.aim import Aim, Pace, mean_size, run_rounds
 from understudy.methods.marginal_based import fit_of
 from understudy.methods.marginals import Marginals
-from understudy.methods.merging import CompressedDomain
+from understudy.methods.noisy_marginals import CompressedDomain
 from understudy.methods.plan import Workload
 from understudy.workflow.gates import open_gate
 

@@ -12,15 +12,15 @@ from understudy.dp.released import Noise, NoisyProducts, NoisyTable, Released
 from understudy.features.scores import UNIT, FeatureMap
 from understudy.graphical.estimation import Observation, fit_max_entropy
 from understudy.mechanisms.second_moments import ONE, stack_sums
-from understudy.methods.level_moments import (
+from understudy.methods.marginal_based import (
     FARTHEST,
     level_moments,
     level_tables,
+    measured_beside,
     pairs_beyond,
     telling,
 )
-from understudy.methods.marginal_based import measured_beside
-from understudy.methods.merging import CompressedDomain
+from understudy.methods.noisy_marginals import CompressedDomain
 from understudy.methods.registry import configure
 from understudy.workflow.analyze import model_of
 

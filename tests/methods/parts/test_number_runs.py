@@ -9,7 +9,13 @@ import understudy as us
 from schemas import column
 from understudy.dp.budget import Budget
 from understudy.dp.released import Noise, NoisyTable
-from understudy.methods.merging import LEAST_RUNS, LIGHT_ROOM, finer_runs, runs_spend, wide_numbers
+from understudy.methods.noisy_marginals import (
+    LEAST_RUNS,
+    LIGHT_ROOM,
+    finer_runs,
+    runs_spend,
+    wide_numbers,
+)
 
 SCHEMA = us.Schema.loads(
     column("age", "integer", lower=0, upper=99)

@@ -19,7 +19,7 @@ from understudy.dp.released import Noise, NoisyProducts, NoisyRanks, NoisyTable
 from understudy.features.scores import RankScores
 from understudy.graphical.rank_exchange import MOST_NOISE, RankExchange
 from understudy.mechanisms.second_moments import RankProducts
-from understudy.methods.merging import CompressedDomain
+from understudy.methods.noisy_marginals import CompressedDomain
 from understudy.methods.ranks import (
     FEW_ROWS,
     MOST_SHARE,

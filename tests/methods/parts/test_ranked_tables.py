@@ -10,7 +10,7 @@ import understudy as us
 from schemas import column
 from understudy.graphical.estimation import SHARE, Observation, fit_max_entropy
 from understudy.graphical.rank_exchange import MOST_NOISE, RankExchange
-from understudy.methods.merging import CompressedDomain
+from understudy.methods.noisy_marginals import CompressedDomain
 from understudy.methods.ranks import FIRM, RankedTables
 
 LEVELS = ["1", "2", "3", "4", "5"]

@@ -10,14 +10,15 @@ import understudy as us
 from night import NIGHT
 from understudy.dp.released import Noise, NoisyLine, NoisyTable
 from understudy.features.grids import LineCells, line_bins
-from understudy.methods import marginal_based, merging
+from understudy.methods import marginal_based, noisy_marginals
 from understudy.methods.binning import fine_bins
 from understudy.methods.marginal_based import NoisyStatistics
-from understudy.methods.merging import CompressedDomain, observations
 from understudy.methods.noisy_marginals import (
+    CompressedDomain,
     LineParts,
     StateCounts,
     line_parts,
+    observations,
 )
 from understudy.methods.registry import configure
 from understudy.release.shape import Kind
@@ -222,9 +223,9 @@ def test_a_line_counts_once(monkeypatch, n):
             fits[-1].append(line is not None)
         return sum_states(merged, table, allowed, line)
 
-    sum_states = merging._sum_states
+    sum_states = noisy_marginals._sum_states
     monkeypatch.setattr(marginal_based, "observations", observe)
-    monkeypatch.setattr(merging, "_sum_states", watch)
+    monkeypatch.setattr(noisy_marginals, "_sum_states", watch)
     made = release(n=n)
     last = fits[-1]
     assert model_of(made, 1) is not None

@@ -16,6 +16,7 @@ from understudy.errors import ReleaseError, name_fault
 from understudy.release.ddi import codebook_xml, require_codebook
 from understudy.release.export_values import variables
 from understudy.release.folder import checksums
+from understudy.release.manifest import RENDERED
 from understudy.release.metadata import (
     METADATA,
     croissant,
@@ -26,7 +27,6 @@ from understudy.release.metadata import (
     row_files,
     table_schema,
 )
-from understudy.release.promise_block import RENDERED
 from understudy.release.shape import Fault
 
 DDI = "{ddi:codebook:2_5}"

@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 
 from understudy.evaluate.report_charts import curves, standard_error, verdict, whiskers, width_ratio
-from understudy.evaluate.report_page import MAX_BYTES, STAMP, internal_page
-from understudy.evaluate.report_tables import (
+from understudy.evaluate.report_page import (
+    MAX_BYTES,
+    STAMP,
     agreement,
     arrange_columns,
     choose_columns,
     end_of_scale,
     gap_words,
     heat,
+    internal_page,
     shown_terms,
     worst_first,
 )
