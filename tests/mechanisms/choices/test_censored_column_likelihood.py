@@ -240,6 +240,7 @@ def choosing(form, width):
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 @pytest.mark.parametrize("form", ["own-peak", "interval"])
 @pytest.mark.parametrize("width", [0.5, 2.0, 8.0])
+@pytest.mark.nightly(every=3)
 def test_a_choice_spends_epsilon_at_any_width_and_no_less(relation, form, width):
     """ε = 8, tables of up to four rows: all of ε but 10⁻³; more of it at 1.1 times the rate."""
     args = (choosing(form, width), relation, [(0, 0), (0, 1), (2, 0)], range(5))
@@ -289,10 +290,15 @@ def fitting(**options):
     ("relation", "censoring"),
     [
         ("add_remove", "own-peak"),
-        ("replace", "own-peak"),
-        ("add_remove", "interval"),
-        ("replace", "own-weight"),
         ("replace", "own-range"),
+        *(
+            pytest.param(*case, marks=pytest.mark.nightly)
+            for case in [
+                ("replace", "own-peak"),
+                ("add_remove", "interval"),
+                ("replace", "own-weight"),
+            ]
+        ),
     ],
 )
 def test_the_whole_method_spends_at_most_epsilon(relation, censoring):
@@ -308,15 +314,15 @@ def test_refinements_share_the_budget():
 
 def test_the_audit_sees_a_method_that_spends_too_much():
     """A narrow width uses most of ε; at three times the rate, it is exceeded."""
-    args = (fitting(width=0.1), "add_remove", CORNERS, (0, 1, 2))
+    args = (fitting(width=0.1), "add_remove", CORNERS, (0, 1))
     assert 0.4 < realised(*args) <= 1
     assert realised(*args, factor=3) > 1
 
 
 def test_the_forced_law_is_that_of_the_gate():
-    """1,000 choices at ε = 2; each frequency is within 4.5 standard errors with probability above
+    """400 choices at ε = 2; each frequency is within 4.5 standard errors with probability above
     0.9999, and one of them is outside at half the rate, as if the score were not monotone."""
-    rows, known, draws = [(0, 0), (0, 1), (0, 1), (2, 1)], schema(), 1_000
+    rows, known, draws = [(0, 0), (0, 1), (0, 1), (2, 1)], schema(), 400
     act, source, counts = choosing("own-peak", 2.0)(known), SeededRandomness(5), Counter()
     engine = Table(table(rows), known)
     for _ in range(draws):
@@ -347,7 +353,7 @@ class Coin:
 
 
 def test_a_walk_is_conditional_and_follows_the_censored_posterior():
-    """Five rows 1 and one 0 at ε = 2W: the mean of 250 ends is within 4.5 standard errors of the
+    """Five rows 1 and one 0 at ε = 2W: the mean of 120 ends is within 4.5 standard errors of the
     posterior's; the prior's, and that at half the rate, are not."""
     known = schema()
     rows = [(0, 1)] * 5 + [(1, 0)]
@@ -363,7 +369,7 @@ def test_a_walk_is_conditional_and_follows_the_censored_posterior():
         ends.append(found.value.values[0])
         return gate
 
-    for _ in range(250):
+    for _ in range(120):
         walked(source)
 
     grid = np.linspace(-8, 8, 4001)
@@ -380,7 +386,7 @@ def test_a_walk_is_conditional_and_follows_the_censored_posterior():
     assert abs(np.mean(ends) - mean(1)) > 4.5 * error
 
     gate = walked(SecureRandomness())
-    assert len(told) == 251
+    assert len(told) == 121
     assert gate.guarantee().kind == "conditional"
     assert gate.guarantee().conditions == (CONVERGENCE,)
     assert "a walk of 30 steps by likelihoods censored to a width of 4" in gate.ledger[0].query

@@ -127,9 +127,9 @@ def test_the_worked_example():
 
 
 def test_what_is_drawn_has_that_law():
-    """4,000 draws: within 4.5 standard errors with probability above 0.99999; r = 2 is rejected."""
+    """2,000 draws: within 4.5 standard errors with probability above 0.99999; r = 2 is rejected."""
     score = score_of([[0.0, -1.0]], "interval", 1.0)
-    source, draws = SeededRandomness(11), 4_000
+    source, draws = SeededRandomness(11), 2_000
     hits = sum(
         select(
             score.evaluate(rows(0)),

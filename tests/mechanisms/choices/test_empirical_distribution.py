@@ -119,7 +119,7 @@ def test_a_path_is_uniform_within_its_band(band):
     inside = every[np.abs(every - cumulative).max(axis=1) <= band].tolist()
     place = {tuple(path): k for k, path in enumerate(inside)}
     source = SeededRandomness(band)
-    drawn = [place[tuple(path_within(cumulative, total, band, source))] for _ in range(4000)]
+    drawn = [place[tuple(path_within(cumulative, total, band, source))] for _ in range(1500)]
     observed = np.bincount(drawn, minlength=len(inside))
     assert len(inside) == 1 or stats.chisquare(observed).pvalue > FALSE_ALARM
 
@@ -167,12 +167,12 @@ def test_levels_and_bands_give_the_law_of_the_full_enumeration(epsilon, cap):
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), ONE, Fraction(6)])
 def test_draws_have_the_exact_law(counts, epsilon):
     """The third vector has more records than candidates may have."""
-    drawn = drawn_places(counts, 4, epsilon, 1500, SeededRandomness(3))
+    drawn = drawn_places(counts, 4, epsilon, 500, SeededRandomness(3))
     assert fits(drawn, enumerated(counts, 4, epsilon)) > FALSE_ALARM
 
 
 def test_a_wrong_budget_would_be_noticed():
-    drawn = drawn_places((2, 1, 1), 4, Fraction(3), 4000, SeededRandomness(3))
+    drawn = drawn_places((2, 1, 1), 4, Fraction(3), 2000, SeededRandomness(3))
     for wrong in (Fraction(21, 10), Fraction(39, 10)):
         assert fits(drawn, enumerated((2, 1, 1), 4, wrong)) < 1e-6
 
@@ -181,7 +181,7 @@ def test_wide_blocks_of_levels_leave_the_law_as_it_is():
     """With one cell, blocks are three levels wide and more: proposals are mostly rejected."""
     total, epsilon = 60, Fraction(1, 5)
     assert max(np.diff(block_ends(1, highest_level(1, total, epsilon)))) > 20
-    drawn = drawn_places((20,), total, epsilon, 4000, SeededRandomness(4))
+    drawn = drawn_places((20,), total, epsilon, 1200, SeededRandomness(4))
     assert fits(drawn, enumerated((20,), total, epsilon)) > FALSE_ALARM
 
 
@@ -190,7 +190,7 @@ def test_a_cap_below_the_needed_level_gives_the_capped_law(monkeypatch):
     counts, total, epsilon = (3, 0), 12, Fraction(1, 2)
     cap = highest_level(2, total, epsilon)
     assert 0 < cap < needed_level(2, total, epsilon) == total
-    drawn = drawn_places(counts, total, epsilon, 4000, SeededRandomness(5))
+    drawn = drawn_places(counts, total, epsilon, 2000, SeededRandomness(5))
     assert fits(drawn, enumerated(counts, total, epsilon, cap)) > FALSE_ALARM
     assert fits(drawn, enumerated(counts, total, epsilon)) < 1e-6
 
@@ -198,7 +198,7 @@ def test_a_cap_below_the_needed_level_gives_the_capped_law(monkeypatch):
 @pytest.mark.parametrize("total", [3, 6, 11])
 def test_the_number_of_records_may_be_wrong(total):
     """Candidates have at most that many; here the rows have 6."""
-    drawn = drawn_places((3, 3), total, ONE, 1500, SeededRandomness(6))
+    drawn = drawn_places((3, 3), total, ONE, 600, SeededRandomness(6))
     assert fits(drawn, enumerated((3, 3), total, ONE)) > FALSE_ALARM
 
 

@@ -291,13 +291,13 @@ def door(rows, epsilon="1", seed=1, schema=SCHEMA):
 
 
 def test_the_gate_draws_that_law():
-    """χ² over the four outcomes of 4,000 layers, by day of 1,000; false alarms 1 in 1,000."""
+    """χ² over the four outcomes of 4,000 layers, by day of 500; false alarms 1 in 1,000."""
     from scipy import stats
 
     rows = [(0, 0, 0)] * 3 + [(0, 1, 1), (1, 2, 0), (1, 2, 1)]
     tree = Partition(SCHEMA.domain).divide([(0,)])
     found = np.zeros((2, 2))
-    draws, engine = (4_000 if NIGHT else 1_000), table(rows)
+    draws, engine = (4_000 if NIGHT else 500), table(rows)
     for k in range(draws):
         if k % 20 == 0:  # a ledger of thousands of entries is slow to add up
             gate = open_gate(engine, Budget.of(20, 0), SeededRandomness(k))
@@ -357,7 +357,7 @@ def means(rows, slow=slow_aic):
 
 @pytest.mark.parametrize("utility", ["aic", "bic"])
 def test_two_groups_have_the_law_of_their_absolute_difference(utility):
-    """χ² over the three ways of 4,000 choices at ε = 1, by day of 1,500; false alarms 10⁻³."""
+    """χ² over the three ways of 4,000 choices at ε = 1, by day of 1,000; false alarms 10⁻³."""
     from scipy import stats
 
     rows = [(0, 0, 0)] * 4 + [(0, 1, 1)]
@@ -367,7 +367,7 @@ def test_two_groups_have_the_law_of_their_absolute_difference(utility):
     scores = np.abs(hierarchy_mechanisms.group_scores(means(rows, slow), groups))
     law = np.exp(8 * scores / (2 * delta))
     law /= law.sum()
-    found, draws, engine = np.zeros(3), 4_000 if NIGHT else 1_500, table(rows)
+    found, draws, engine = np.zeros(3), 4_000 if NIGHT else 1_000, table(rows)
     tree = Partition(SCHEMA.domain)
     for k in range(draws):
         if k % 20 == 0:

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from night import NIGHT
 from understudy.data.base import ExactCells
 from understudy.data.table import Table
 from understudy.dp.budget import Budget
@@ -109,6 +110,7 @@ def test_a_table_has_its_columns_in_the_order_of_the_layers_and_no_noise_in_forb
 
 
 def test_a_layer_changes_by_one_or_two_between_all_neighbours():
+    @cache
     def flat(rows):
         first, second, outside = exact_layers(rows)
         return np.array([*first, outside]), np.array([*second, outside])
@@ -122,23 +124,25 @@ def test_a_layer_changes_by_one_or_two_between_all_neighbours():
                 for kind, other in (("add", (*rows, record)), ("replace", (*rows[1:], record))):
                     if kind == "replace" and not rows:
                         continue
-                    for one, two in zip(before, flat(other), strict=True):
+                    ordered = tuple(sorted(other, key=records.index))
+                    for one, two in zip(before, flat(ordered), strict=True):
                         largest[kind] = max(largest[kind], int(np.abs(one - two).sum()))
     assert largest == {"add": 1, "replace": 2}
 
 
 def test_empty_nodes_get_noise_like_others_and_the_right_amount():
-    """Standard deviation of 4,000 counts of nodes without records, ±7 % (false alarms < 10⁻⁵)."""
+    """Standard deviation of 2,000 counts of nodes without records, ±10 % (false alarms < 10⁻⁴)."""
     noise = []
-    for seed in range(100):
+    for seed in range(30):
         gate = door([], epsilon=10, seed=seed)
         for _ in range(10):
             layers = gate.ask(HierarchyLayers(TREE, [1, 2], noise="geometric"), spend=F(1))
-            noise.append([*layers[0].value.counts, *layers[1].value.counts[:2]])
+            noise.append([*layers[0].value.counts, *layers[1].value.counts])
     scale = DiscreteLaplace(F(2)).stddev
     assert layers[0].noise.stddev == pytest.approx(scale)
-    assert np.std(noise) == pytest.approx(scale, rel=0.07)
-    assert np.std(noise) != pytest.approx(1.3 * scale, rel=0.07)
+    assert np.std(noise) == pytest.approx(scale, rel=0.1)
+    assert np.std(noise) != pytest.approx(1.3 * scale, rel=0.1)
+    assert np.std(noise) != pytest.approx(0.7 * scale, rel=0.1)
 
 
 def test_weights_divide_the_cost_and_an_overdraft_asks_nothing():
@@ -187,10 +191,11 @@ def lazy_run(randomness, n_rows):
 
 def test_lazy_leaves_have_the_law_of_dense_ones():
     """Sums (each, and their product), single records, and pairs of records: false alarms 1 in 500
-    in each of five tests of 3,000 dense runs and 1,500 lazy ones."""
+    in each of five tests of 2,400 dense runs and 800 lazy ones; by night of thrice as many."""
+    times = 3 if NIGHT else 1
     rng, randomness = np.random.default_rng(7), SeededRandomness(8)
-    dense = [dense_run(rng, 2) for _ in range(3000)]
-    lazy = [lazy_run(randomness, 2) for _ in range(1500)]
+    dense = [dense_run(rng, 2) for _ in range(2400 * times)]
+    lazy = [lazy_run(randomness, 2) for _ in range(800 * times)]
     for k in (0, 1):
         one, other = [r[0][k] for r in dense], [r[0][k] for r in lazy]
         assert stats.ks_2samp(one, other).pvalue > 0.002
@@ -208,7 +213,7 @@ def test_lazy_leaves_have_the_law_of_dense_ones():
     # Power: leaves with noise of another scale are told apart by their sums.
     wrong = [
         noisy_leaves(EXACT, ("a", "b", "c"), LEAF_TREE, DiscreteLaplace(F(2)), randomness)[1]
-        for _ in range(1500)
+        for _ in range(1200 * times)
     ]
     sums = [one.counts[0] for one in wrong]
     assert stats.ks_2samp([r[0][0] for r in dense], sums).pvalue < 0.002

@@ -52,18 +52,18 @@ def test_winners_follow_the_exponential_mechanism(monotone, feasible, epsilon):
     ideal = np.exp(float(epsilon / F(3, 2)) / (1 if monotone else 2) * SCORES)
     ideal *= 1 if feasible is None else np.arange(6) % 2
     assert expected == pytest.approx(ideal / ideal.sum(), rel=1e-5)
-    seen = frequencies(6000, SeededRandomness(1), SCORES, feasible=feasible, **options)
+    seen = frequencies(2500, SeededRandomness(1), SCORES, feasible=feasible, **options)
     alive = expected > 0
     assert seen[~alive].sum() == 0
-    assert chisquare(seen[alive], 6000 * expected[alive]).pvalue > LEVEL
+    assert chisquare(seen[alive], 2500 * expected[alive]).pvalue > LEVEL
 
 
 @pytest.mark.parametrize("wrong", [F(7, 10), F(13, 10)])
 def test_the_same_test_rejects_another_epsilon(wrong):
     options = {"sensitivity": F(1), "monotone": True, "feasible": np.arange(6) < 4}
-    seen = frequencies(6000, SeededRandomness(2), SCORES, epsilon=wrong, **options)
+    seen = frequencies(2500, SeededRandomness(2), SCORES, epsilon=wrong, **options)
     expected = probabilities(SCORES, epsilon=F(1), **options)
-    assert chisquare(seen[:4], 6000 * expected[:4]).pvalue < LEVEL
+    assert chisquare(seen[:4], 2500 * expected[:4]).pvalue < LEVEL
 
 
 def law_of_a_walk(weights, feasible):

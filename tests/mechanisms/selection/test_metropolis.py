@@ -49,7 +49,7 @@ def ends(log_weight, n=ENDS):
 def test_a_flat_score_leaves_the_prior_and_a_normal_one_tilts_it():
     """x has the density N(1, .5²)·exp(-2(x - 2)²), which is N(1.5, .125). False alarms: 1e-5 each;
     three times the variance is rejected."""
-    for end, name in zip(ends(lambda _theta: 0.0).T, (0, 1), strict=True):
+    for end, name in zip(ends(lambda _theta: 0.0, 300).T, (0, 1), strict=True):
         distribution = stats.norm(PRIOR.means[name], PRIOR.stddevs[name])
         assert stats.kstest(end, distribution.cdf).pvalue > LEVEL
     tilted = ends(lambda theta: -2.0 * (theta[0] - 2.0) ** 2)[:, 0]

@@ -343,6 +343,7 @@ def realised(relation, options, n_stages, factor=Fraction(1)):
 @pytest.mark.parametrize(
     ("search", "n_stages"), [("together", 1), ("columns", 2)], ids=["together", "columns"]
 )
+@pytest.mark.nightly(diagonal=True)
 def test_the_whole_method_spends_at_most_epsilon(relation, search, n_stages):
     """ε = 1, the method's own fit, every sequence of choices, exact probabilities."""
     spent = realised(relation, {**METHOD, "search": search}, n_stages)

@@ -49,10 +49,12 @@ PERSONS = [*itertools.product((0, 2), ("f", "m")), (7, "m")]
 
 
 def households():
-    """Every household of up to two persons, and some with one more than there are slots."""
+    """Every household of up to two persons, and some with one more than there are slots; those of
+    the other region have persons alike."""
     sizes = [itertools.combinations_with_replacement(PERSONS, k) for k in range(3)]
     more = [((0, "f"),) * 3, ((0, "f"), (2, "m"), (2, "m"))]
-    yield from itertools.product("ab", [*itertools.chain(*sizes), *more])
+    yield from itertools.product("a", [*itertools.chain(*sizes), *more])
+    yield from itertools.product("b", [(), *((one, one) for one in PERSONS)])
 
 
 @cache

@@ -185,7 +185,7 @@ def test_no_number_in_between_changes_more():
     rng = np.random.default_rng(5)
     kinds = [NUMBER, MIXED, TWICE, LEVELS, TWO, CODED]
     near = 0.0
-    for _ in range(250):
+    for _ in range(150):
         columns = tuple(kinds[k] for k in rng.integers(0, len(kinds), rng.integers(1, 9)))
         scores = FeatureMap.of(schema_of(columns), names_of(columns))
         bound = Sensitivity.of(schema_of(columns, "replace"), scores).squared_l2

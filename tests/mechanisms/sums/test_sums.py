@@ -62,6 +62,8 @@ bins = 1
 """)
 CORNERS = [(x, y) for x in (0.0, 4.0) for y in (-1.0, 1.0)]
 ALL_RECORDS = [(c, x, y) for c in ("a", "b") for x, y in CORNERS] + [("?", 0.0, 0.0)]
+SOME_RECORDS = [*ALL_RECORDS[:4], *ALL_RECORDS[4:8:3], ALL_RECORDS[-1]]
+"""All of one cell, opposite ones of the other, and one out of domain."""
 BY = {"two cells": ("cell",), "one cell": ()}
 RELATIONS = ["add_remove", "replace"]
 R = 2**16
@@ -83,7 +85,7 @@ def statistics_of_all_tables(cells):
     """For every table: the exact statistics of the moments, in order."""
     moments = moments_of(PRIVATE, ("x", "y"), BY[cells])
     sizes = range(4) if cells == "two cells" else range(5)
-    records = ALL_RECORDS if cells == "two cells" else [r for r in ALL_RECORDS if r[0] == "a"]
+    records = SOME_RECORDS if cells == "two cells" else [r for r in ALL_RECORDS if r[0] == "a"]
     places = tuple(PRIVATE.names.index(name) for name in moments[0].by)
     return {
         rows: [exact_statistic(m, sums) for m in moments]
@@ -519,7 +521,7 @@ def test_noise_in_published_means_has_the_scale_of_their_private_counts(bounds):
     scale = one.distribution.scale  # R / share
     assert scale == pytest.approx(4 / 30)
     source = SeededRandomness(4)
-    drawn = np.stack([noisy_means(totals, counts, one, source) for _ in range(4000)])
+    drawn = np.stack([noisy_means(totals, counts, one, source) for _ in range(1500)])
     noise = drawn - np.array([0.0, 2.0, -1.0])
     for k, n in enumerate(counts):
         inside = noise[:, k]  # truncation at ± 2 cuts the second in half, and hardly the others
