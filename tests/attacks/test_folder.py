@@ -861,7 +861,7 @@ def used(folder):
 
 
 FUZZ = settings(
-    max_examples=40 if NIGHT else 12,
+    max_examples=40 if NIGHT else 8,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from fuzz_targets import spliced, targets
+from night import NIGHT
 
 pytestmark = pytest.mark.fuzz
 TARGETS = targets()
@@ -14,11 +15,11 @@ TARGETS = targets()
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_changed_file_is_read_or_refused(name):
-    """Thirty changes of each kind, the same in each run."""
+    """Thirty changes of each kind, by day a dozen, the same in each run."""
     target = TARGETS[name]
 
     @settings(
-        max_examples=30,
+        max_examples=30 if NIGHT else 12,
         deadline=None,
         derandomize=True,
         suppress_health_check=list(HealthCheck),

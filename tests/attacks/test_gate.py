@@ -452,7 +452,11 @@ def altered_fraction(value):
     return made
 
 
-EVERYWHERE = [(kind, words) for kind in GATES for words in WORDS]
+EVERYWHERE = [("plain", words) for words in WORDS] + [
+    pytest.param("recorded", words, marks=() if k % 4 == 0 else pytest.mark.nightly)
+    for k, words in enumerate(WORDS)
+]
+"""What a gate writes down is the same for all: by day a fourth of the calls meet one that does."""
 
 
 # --- the attacks ----------------------------------------------------------------------------------

@@ -230,7 +230,7 @@ print("held")
 
 @pytest.mark.whole
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("namespace", [False, True])
+@pytest.mark.parametrize("namespace", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_a_forked_child_neither_spends_the_budget_nor_repeats_the_noise(namespace):
     """Claim attacked: one budget is spent once and one stream of noise is used once.
 

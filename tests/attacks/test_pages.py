@@ -96,6 +96,7 @@ HIDDEN = {
 
 @pytest.mark.parametrize("version", ["ours", "another", "none"])
 @pytest.mark.parametrize("how", HIDDEN)
+@pytest.mark.nightly(diagonal=True)
 def test_a_promise_that_is_hidden_is_none(folder, how, version):
     """Below a false headline, by this version, another one, or one that had no block."""
     name, change = HIDDEN[how]

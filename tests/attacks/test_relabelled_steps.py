@@ -91,9 +91,13 @@ LEAKS = ([], ["The rows."], [FLOATING])
 
 
 def test_both_programs_read_the_table_alike():
-    """Every mechanism, kind, law, price and leak: a row for the one, and the same for the other."""
+    """Every mechanism, kind, law, price and leak: a row for the one, and the same for the other.
+    By day each combination meets each of the leaks and prices, and not all their pairs."""
     checker, found = Release(Path()), 0
-    for leaks, exact, row in itertools.product(LEAKS, ("1/2", "0", None), COMBINATIONS):
+    about = itertools.product(enumerate(LEAKS), enumerate(("1/2", "0", None)))
+    for ((i, leaks), (j, exact)), (k, row) in itertools.product(about, enumerate(COMBINATIONS)):
+        if not NIGHT and (i + j + k) % 3:
+            continue
         entry, told = {"number": 1, "mechanism": row[0]}, {"kind": row[1], "law": row[2]}
         checker.promise = {"leaks": leaks, "kind": "none"}
         price = None if exact is None else Fraction(exact)

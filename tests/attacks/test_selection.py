@@ -146,7 +146,7 @@ def test_a_list_that_the_score_does_not_fit_is_refused_before_it_is_paid(margina
 def test_a_choice_with_a_mask_costs_what_it_says():
     """Claim: with a mask the realised loss between neighbouring tables stays within ε = 1.
 
-    Every candidate but the two fullest may win. Of 3,000 choices, by day 800, on each of two
+    Every candidate but the two fullest may win. Of 3,000 choices, by day 400, on each of two
     neighbours, no winner's log ratio exceeds 1 by more than five standard errors (false alarms:
     below 10⁻⁵); the rule that this mask stands in for made the same choice, and saw the
     fullest ones come first.
@@ -158,7 +158,7 @@ def test_a_choice_with_a_mask_costs_what_it_says():
     for rows in tables:
         engine, source = Table(rows, SCHEMA), SeededRandomness(5)
         counts = np.zeros(LEVELS)
-        for _ in range(3_000 if NIGHT else 800):
+        for _ in range(3_000 if NIGHT else 400):
             door = open_gate(engine, Budget.of(1), source)
             score = CellCount((0,))
             counts[
