@@ -173,12 +173,16 @@ def test_a_linear_model_has_the_variance_between_groups_too(exact):
     assert (pooled.df < GROUPS).all()
 
 
-def with_terms(frame, schema, terms, epsilon=1e6):
-    """Moments of terms, by weight, by squared weight and by group."""
+def with_terms(frame, schema, terms, epsilon=1e6, by_group=None):
+    """Moments of terms, by weight, by squared weight and by group, there with limits of its own."""
     gate = open_gate(Table(frame, schema), Budget.of(epsilon, "1e-6", "gdp"), SeededRandomness(1))
     spend = gate.budget.amount / 4
     own = [Weighting("w", 4.0, *more) for more in ((1,), (2,), (1, "psu"))]
-    released = [gate.ask(TermMoments(terms, weighting=one), spend=spend) for one in own]
+    limits = ({}, {}, by_group or {})
+    released = [
+        gate.ask(TermMoments(terms, ends, weighting=one), spend=spend)
+        for one, ends in zip(own, limits, strict=True)
+    ]
     return [Measurement.from_released(one, f"m{k}", schema) for k, one in enumerate(released)]
 
 
@@ -211,6 +215,17 @@ def test_models_with_products_have_the_variance_between_groups_too(exact):
     without = WeightedMatrices.of_terms(estimand, measurements[:2], schema, float(len(frame)))
     pooled = answer_by_terms(estimand, without, schema, sets).pooled
     assert any("no sums by group were measured" in note for note in pooled.notes)
+
+
+def test_sums_by_group_with_other_limits_say_nothing_of_the_variance(exact):
+    """A number beyond the limits counts as the limit, so these sums are of other numbers."""
+    frame, schema, _ = exact
+    terms = tuple(map(str, closed([Term.read("sex:region"), Term.read("income")])))
+    estimand, n = parse("ols", "income ~ sex * region", schema), float(len(frame))
+    for ends, kept in (({}, True), ({"income": (40.0, 60.0)}, False)):
+        measurements = with_terms(frame, schema, terms, by_group=ends)
+        matrices = WeightedMatrices.of_terms(estimand, measurements, schema, n)
+        assert (matrices.groups is not None) is kept
 
 
 @pytest.mark.parametrize("asked", ["group", "numbers"])
