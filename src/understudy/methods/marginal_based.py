@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate, combinations
@@ -48,6 +48,7 @@ from understudy.graphical.rank_exchange import RankExchange
 from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.base import Beside, Method, Tables
 from understudy.methods.binning import bins_for, divides, fine_bins, records_per_noise
+from understudy.methods.measured_sums import Sums, moved_by_sums, number_sums
 from understudy.methods.noisy_marginals import (
     CompressedDomain,
     LineParts,
@@ -285,6 +286,7 @@ class NoisyStatistics:
         ranks: how far ranks go together.
         moments: of which the derived tables are; none where they are drawn again, as sets would
             differ by less than their noise.
+        sums: of columns of numbers.
     """
 
     tables: Sequence[NoisyTable]
@@ -292,6 +294,7 @@ class NoisyStatistics:
     derived: Sequence[NoisyTable]
     ranks: NoisyRanks | None
     moments: Sequence[LevelMoments] = ()
+    sums: Sums = field(default_factory=dict)
 
     def resample(self, schema: Schema, rng: np.random.Generator) -> NoisyStatistics:
         """All of it drawn again, with fresh noise on top.
@@ -309,7 +312,8 @@ class NoisyStatistics:
                     lines[name] = self.lines[name].resample(rng)
         derived = [resample(schema, table, rng) for table in self.derived]
         ranks = None if self.ranks is None else resample_ranks(self.ranks, rng)
-        return NoisyStatistics(tables, lines, derived, ranks)
+        sums = {name: one.resample(rng) for name, one in self.sums.items()}
+        return NoisyStatistics(tables, lines, derived, ranks, sums=sums)
 
 
 REGULARISATION = 0.1
@@ -387,9 +391,16 @@ class MarginalMethod(Method):
 
         Groups, and states that hold numbers, follow from `known`.
         """
-        merged = known or self._columns(schema, released, n_rows)
-        sizes = dict(zip(schema.names, merged.coarse.sizes, strict=True))
         marginals, lines, ranks = released.tables, released.lines, released.ranks
+        again: dict[str, Floats] = {}
+        if known is None:
+            merged = self._columns(schema, released, n_rows)
+        else:
+            again = number_masses(schema, marginals, n_rows, lines, known.masses)
+            merged = replace(
+                known, moved=moved_by_sums(schema, marginals, lines, again, released.sums)
+            )
+        sizes = dict(zip(schema.names, merged.coarse.sizes, strict=True))
         derived = telling(released.derived, marginals, sizes)
         exchange = None if ranks is None else rank_exchange(merged, marginals, ranks, n_rows)
         fit = fit_of(
@@ -404,8 +415,7 @@ class MarginalMethod(Method):
             model_cells=self._cells,
         )
         masses = denoised_columns(merged, fine_tables([*marginals, *derived]), n_rows)
-        if known is not None:
-            masses |= number_masses(schema, marginals, n_rows, lines, known.masses)
+        masses |= {name: own + merged.moved.get(name, 0.0) for name, own in again.items()}
         return MarginalModel(
             schema.domain,
             fit,
@@ -422,6 +432,8 @@ class MarginalMethod(Method):
         """The columns of the model; those with measured ranks in the groups of these."""
         masses = number_masses(schema, released.tables, n_rows, released.lines)
         merged = self._merge_columns(schema, released.tables, masses)
+        moved = moved_by_sums(schema, released.tables, released.lines, masses, released.sums)
+        merged = replace(merged, moved=moved)
         return merged if released.ranks is None else ranked_groups(merged, released.ranks)
 
     def _fine(self, gate: Gate, spend: Fraction) -> tuple[Gate, tuple[str, ...]]:
@@ -470,7 +482,8 @@ class MarginalMethod(Method):
         moments = [] if self.sets == "split" else level_moments(beside, schema)
         derived = level_tables(moments, n_rows, held)
         lines = self._lines(schema, beside)
-        return NoisyStatistics(fitted, lines, derived, ranks_in(beside), moments)
+        sums = {} if self.sets == "split" else number_sums(beside, schema)
+        return NoisyStatistics(fitted, lines, derived, ranks_in(beside), moments, sums)
 
     def _lines(self, schema: Schema, beside: Beside) -> Lines:
         """What number lines say; nothing where sets are to differ by all their noise."""

@@ -25,7 +25,8 @@
    no candidates, and first rounds are twice as dear: a cheap choice among many is mostly noise.
 5. The model of greatest entropy that fits all tables, regularised in proportion to the noise
    (`graphical.estimation`), what ranks say of these (`methods.ranks`), and second
-   moments, if the release bought some. Within a group, states have the shape of their one-way
+   moments, if the release bought some. Their sums of numbers move tables of one column
+   (`methods.measured_sums`). Within a group, states have the shape of their one-way
    table, shrunk towards a smooth one as far as noise makes it doubtful; which records take the
    first states of a run follows columns measured with it (`graphical.compression`).
    Numbers are drawn within fine bins by a density that keeps means and quantiles. Records exchange

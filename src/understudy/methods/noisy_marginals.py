@@ -414,11 +414,13 @@ class CompressedDomain:
         schema: states not merged.
         groups: column → group of each state.
         masses: numeric column → estimated records in each state, as groups were made by them.
+        moved: numeric column → records that its measured sum adds to each state.
     """
 
     schema: Schema
     groups: Groups
     masses: Mapping[str, Floats] = field(default_factory=dict)
+    moved: Mapping[str, Floats] = field(default_factory=dict)
 
     @classmethod
     def by_tables(
@@ -472,8 +474,9 @@ def observations(
     """The tables in merged states, as if every record were in domain.
 
     A table of all states of a column is summed over each group: the variance adds up, but for
-    states of numbers that hold nobody, whose counts are noise. Where records out of domain clearly
-    stand out, counts are scaled up to the number of rows.
+    states of numbers that hold nobody, whose counts are noise. Every table of one column takes in
+    what its measured sum says. Where records out of domain clearly stand out, counts are scaled up
+    to the number of rows.
 
     Args:
         merged: the columns in which the tables were measured.
@@ -490,6 +493,10 @@ def observations(
             counts, variance = _sum_states(merged, table, allowed, line)
         else:
             counts, variance = _sum_cells(merged, table, allowed)
+        if len(table.columns) == 1 and table.columns[0] in merged.moved:
+            moved = merged.moved[table.columns[0]]
+            groups = merged.groups.get(table.columns[0], range(len(moved)))
+            counts = counts + sum_groups(moved, groups)
         scale = _scale(table, n_rows, int(allowed.sum()))
         columns = tuple(place[name] for name in table.columns)
         observed.append(Observation(columns, counts * scale, variance * scale**2))
@@ -659,7 +666,7 @@ def denoised_columns(
         if name not in one_ways:
             continue
         if isinstance(column, NUMERIC):
-            masses[name] = merged.masses[name]
+            masses[name] = merged.masses[name] + merged.moved.get(name, 0.0)
         elif name in merged.groups:
             counts = np.asarray(one_ways[name].counts, dtype=np.float64)
             order = in_branches(column)
