@@ -33,6 +33,10 @@ partners being taken as independent given the place, even between a few points o
 (`understudy.graphical.compression.Expansion`): each state keeps its share of the
 run to the record, whatever the partners are. Partners are columns of a measured table with this
 one; everything here is post-processing of the fit.
+
+Of two numbers that follow one another closely the chances are those along their ridge
+(`graphical.ridges`). The first is placed by the run of the second, and the second by the place of
+the first: within a cell of their table they follow one another too.
 """
 
 from __future__ import annotations
@@ -51,6 +55,7 @@ from understudy._arrays import Codes, Flags, Floats, Integers
 from understudy.graphical.estimation import MaxEntropy
 from understudy.graphical.pairs_beyond import PairsBeyond
 from understudy.graphical.rank_exchange import RankExchange
+from understudy.graphical.ridges import LEAST_CHANCE, POINTS, Ridge
 from understudy.graphical.sampling import choose_balanced, choose_raked, times_drawn
 from understudy.models.model import (
     Sample,
@@ -66,15 +71,13 @@ from understudy.models.tables import project
 from understudy.schema import Domain
 
 MOST_PARTNERS: Final = 3
-POINTS: Final = 8
-"""Places in a run at which the density is worked out; between them it is even."""
 LEAST_INFORMATION: Final = 0.005
 """Mutual information, in nats, of a partner; less may be noise, and would hardly move a record."""
-_LEAST_CHANCE: Final = 1e-9
-"""Three of them multiplied are no 0 in single precision."""
 _AT_ONCE: Final = 2**14
 
 Shares = NDArray[np.float32]
+Placed = Mapping[int, NDArray[np.int32]]
+"""By place of a column, at which point of its run each record lies."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,60 +88,91 @@ class RunPlaces:
         column: its place among all columns.
         ranks: of each of its groups along the line, −1 for one that is no run, shape (groups,).
         partners: places of other columns.
-        chances: for each partner log P(state | place), shape (runs, states, `POINTS`).
+        chances: for each partner log P(state | place), shape (runs, states, `POINTS`); for the
+            leader P(state and its point | place), shape (runs, states · `POINTS`, `POINTS`).
+        leader: the partner whose point is known, because it is placed before; None if none is.
     """
 
     column: int
     ranks: Integers
     partners: tuple[int, ...]
     chances: tuple[Floats, ...]
+    leader: int | None = None
 
     @classmethod
-    def of(cls, fit: MaxEntropy, column: int, runs: Sequence[int]) -> RunPlaces | None:
+    def of(
+        cls,
+        fit: MaxEntropy,
+        column: int,
+        runs: Sequence[int],
+        ridges: Mapping[int, Ridge] | None = None,
+        leader: int | None = None,
+    ) -> RunPlaces | None:
         """Return what a fit says of one column; None where no partner says anything.
+
+        Of partners on ridges a leader tells most, and with its point. What others on ridges say is
+        in that already: together they would say too much.
 
         Args:
             fit: over merged states.
             column: its place.
             runs: groups of the column that are runs, in their order on the line.
+            ridges: by place of a partner, its ridge with this column.
+            leader: one of these partners.
         """
         if len(runs) < 2:
             return None
         pairs = {k: fit.marginal((column, k))[[*runs]] for k in _beside(fit, column)}
         told = {k: _information(pair) for k, pair in pairs.items()}
         ordered = sorted((k for k in told if told[k] > LEAST_INFORMATION), key=lambda k: -told[k])
+        along = ridges or {}
+        if leader is not None:
+            ordered = [leader, *(k for k in ordered if k not in along)]
         partners = tuple(ordered[:MOST_PARTNERS])
         if not partners:
             return None
         ranks = np.full(fit.tree.sizes[column], -1, dtype=np.int64)
         ranks[[*runs]] = np.arange(len(runs))
         masses = fit.marginal((column,))[[*runs]]
-        return cls(column, ranks, partners, tuple(_log_chances(pairs[k], masses) for k in partners))
+        chances = []
+        for k in partners:
+            own = _log_chances(pairs[k], masses)
+            if k in along:
+                own = along[k].log_chances(own, with_points=k == leader)
+            chances.append(own)
+        return cls(column, ranks, partners, tuple(chances), leader)
 
-    def points(self, states: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
+    def points(
+        self,
+        states: NDArray[np.int32],
+        rng: np.random.Generator,
+        placed: Placed | None = None,
+    ) -> NDArray[np.int32]:
         """At which point of its run each record lies; 0 for records that are in no run.
 
         Args:
             states: merged ones of all columns, shape (columns, n).
             rng: source of random numbers.
+            placed: the points of a leader, evened out, by its place.
         """
         points = np.zeros(states.shape[1], dtype=np.int32)
         ranks = self.ranks[states[self.column]]
-        tables = self._tables()
+        seen, tables = self._seen(states, placed), self._tables()
         for start in range(0, len(points), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
-            sums = self._sums(tables, ranks[part], states[:, part])
+            sums = self._sums(tables, ranks[part], [own[part] for own in seen])
             limits = rng.random(sums.shape[1], dtype=np.float32) * sums[-1]
             for below in sums[:-1]:
                 points[part] += below <= limits
         points[ranks < 0] = 0
         return points
 
-    def shares(self, states: NDArray[np.int32]) -> Floats:
+    def shares(self, states: NDArray[np.int32], placed: Placed | None = None) -> Floats:
         """Part of the records of each run at each point, before runs are evened out.
 
         Args:
             states: of records of a whole table, as for `points`.
+            placed: as for `points`.
 
         Returns:
             Shape (runs, `POINTS`), adding up to 1; even for a run without records.
@@ -146,16 +180,20 @@ class RunPlaces:
         ranks = self.ranks[states[self.column]]
         inside = np.flatnonzero(ranks >= 0)
         found = np.zeros((len(self.chances[0]), POINTS))
-        tables = self._tables()
+        seen, tables = self._seen(states, placed), self._tables()
         for start in range(0, len(inside), _AT_ONCE):
             part = inside[start : start + _AT_ONCE]
-            sums = self._sums(tables, ranks[part], states[:, part])
+            sums = self._sums(tables, ranks[part], [own[part] for own in seen])
             np.add.at(found, ranks[part], (np.diff(sums, axis=0, prepend=0) / sums[-1]).T)
         found[found.sum(axis=1) == 0] = 1.0
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
     def even_out(
-        self, states: NDArray[np.int32], shares: Floats, rng: np.random.Generator
+        self,
+        states: NDArray[np.int32],
+        shares: Floats,
+        rng: np.random.Generator,
+        placed: Placed | None = None,
     ) -> Floats:
         """Place each record among those of its run in a whole table, in (0, 1); shape (n,).
 
@@ -163,8 +201,9 @@ class RunPlaces:
             states: as for `points`, of any records.
             shares: of the whole table.
             rng: source of random numbers; places of records that are in no run are uniform.
+            placed: as for `points`.
         """
-        points, runs = self.points(states, rng), self.ranks[states[self.column]]
+        points, runs = self.points(states, rng, placed), self.ranks[states[self.column]]
         within = rng.random(len(points))
         before = np.cumsum(shares, axis=1) - shares
         stands = before[runs, points] + within * shares[runs, points]
@@ -173,11 +212,19 @@ class RunPlaces:
     def _tables(self) -> list[Shares]:
         return [np.exp(chances).astype(np.float32) for chances in self.chances]
 
-    def _sums(self, tables: Sequence[Shares], ranks: Integers, states: NDArray[np.int32]) -> Shares:
+    def _seen(self, states: NDArray[np.int32], placed: Placed | None) -> list[Codes]:
+        """What each partner has: its state, and of a leader its point as well."""
+        points = placed or {}
+        return [
+            states[k] * np.int32(POINTS) + points[k] if k == self.leader else states[k]
+            for k in self.partners
+        ]
+
+    def _sums(self, tables: Sequence[Shares], ranks: Integers, seen: Sequence[Codes]) -> Shares:
         """Densities up to each point, shape (`POINTS`, records); any, of records in no run."""
         inside, told = np.maximum(ranks, 0), np.ones((len(ranks), POINTS), dtype=np.float32)
-        for k, table in zip(self.partners, tables, strict=True):
-            cells = inside * table.shape[1] + states[k]
+        for own, table in zip(seen, tables, strict=True):
+            cells = inside * table.shape[1] + own
             told *= table.reshape(-1, POINTS).take(cells, axis=0, mode="clip")
         sums = np.ascontiguousarray(told.T)
         for point in range(1, POINTS):  # along the records, as fast as memory is
@@ -193,7 +240,7 @@ def _beside(fit: MaxEntropy, column: int) -> list[int]:
 
 def _information(pair: Floats) -> float:
     """Mutual information of the rows and columns of a table of records, in nats."""
-    shares = np.maximum(pair, 0.0) / max(pair.sum(), _LEAST_CHANCE)
+    shares = np.maximum(pair, 0.0) / max(pair.sum(), LEAST_CHANCE)
     alone = np.outer(shares.sum(axis=1), shares.sum(axis=0))
     ratios = np.divide(shares, alone, out=np.ones_like(shares), where=shares > 0)
     return float((shares * np.log(ratios)).sum())
@@ -206,7 +253,7 @@ def _log_chances(pair: Floats, masses: Floats) -> Floats:
         pair: records by run, in order, and by state of the partner.
         masses: records of each run.
     """
-    given = np.maximum(pair, 0.0) / np.maximum(masses, _LEAST_CHANCE)[:, None]
+    given = np.maximum(pair, 0.0) / np.maximum(masses, LEAST_CHANCE)[:, None]
     ends = np.cumsum(np.maximum(masses, 0.0))
     starts = ends - np.maximum(masses, 0.0)
     middles = (starts + ends) / 2
@@ -217,7 +264,7 @@ def _log_chances(pair: Floats, masses: Floats) -> Floats:
         [_gone_on(middles, given), *given, _gone_on(ends[-1] - middles[::-1], given[::-1])]
     )
     chances = np.stack([np.interp(places, knots, shares) for shares in known.T], axis=1)
-    return np.asarray(np.log(np.maximum(chances, _LEAST_CHANCE)))
+    return np.asarray(np.log(np.maximum(chances, LEAST_CHANCE)))
 
 
 def _gone_on(middles: Floats, given: Floats) -> Floats:
@@ -225,7 +272,7 @@ def _gone_on(middles: Floats, given: Floats) -> Floats:
 
     What falls to next to nothing from one run to the next is a curve, not a line that ends below 0.
     """
-    reach = middles[0] / max(float(middles[1] - middles[0]), _LEAST_CHANCE)
+    reach = middles[0] / max(float(middles[1] - middles[0]), LEAST_CHANCE)
     return np.asarray(np.maximum(given[0] - min(reach, 1.0) * (given[1] - given[0]), given[0] / 2))
 
 
@@ -422,9 +469,7 @@ class Expansion:
     groups: Codes
     shares: Floats
 
-    def draw(
-        self, groups: Codes, rng: np.random.Generator, points: Codes | None = None
-    ) -> NDArray[np.int32]:
+    def draw(self, groups: Codes, rng: np.random.Generator) -> NDArray[np.int32]:
         """A state for each record, given its group.
 
         In each group as many records as its shares say, up to one: the expected number is exact.
@@ -433,19 +478,37 @@ class Expansion:
         Args:
             groups: of each record, shape (n,).
             rng: source of random numbers.
-            points: where in its group each record lies, from 0 to `POINTS` - 1: those further
-                ahead take the first states. Anywhere if None.
         """
+        queue, sizes = self._queue(groups, rng)
+        return dealt(groups, sizes, queue, rng)
+
+    def draw_placed(
+        self, groups: Codes, rng: np.random.Generator, points: Codes
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """A state for each record, as `draw` does it, and its point among those of its group.
+
+        Args:
+            groups: of each record, shape (n,).
+            rng: source of random numbers.
+            points: where in its group each record lies, from 0 to `POINTS` - 1: those further
+                ahead take the first states.
+
+        Returns:
+            The states, and the points evened out: as many records of a group are at each.
+        """
+        queue, sizes = self._queue(groups, rng)
+        places = groups * np.int32(POINTS) + points
+        ranks = rank_by_group(places, np.bincount(places, minlength=len(sizes) * POINTS), rng)
+        before = np.cumsum(sizes) - sizes
+        evened = (ranks - before[groups]) * POINTS // sizes[groups]
+        return queue[ranks], evened.astype(np.int32)
+
+    def _queue(self, groups: Codes, rng: np.random.Generator) -> tuple[NDArray[np.int32], Integers]:
+        """States of the records by group, in their order; and records of each group."""
         firsts, states, ends = self._layout
         sizes = np.bincount(groups, minlength=len(firsts) - 1)
         counts = records_by_cell(ends, firsts, sizes, rng.random(len(sizes)))
-        queue = np.repeat(states, counts)
-        if points is None:
-            return dealt(groups, sizes, queue, rng)
-        places = groups * np.int32(POINTS) + points
-        ranks = rank_by_group(places, np.bincount(places, minlength=len(sizes) * POINTS), rng)
-        drawn: NDArray[np.int32] = queue[ranks]
-        return drawn
+        return np.repeat(states, counts), sizes
 
     def at(self, groups: Codes, places: Floats) -> NDArray[np.int32]:
         """The state at a place in (0, 1) of its group, for each record; shape (n,)."""
@@ -535,11 +598,23 @@ class MarginalModel:
             merged = self.ranks.exchange_values(merged, rng)
         if self.beyond is not None and systematic:
             merged = self.beyond.choose_records(merged, rng)
-        states = merged.copy()
-        for j, expansion in self.expansions.items():
-            points = self.places[j].points(merged, rng) if j in self.places else None
-            states[j] = expansion.draw(merged[j], rng, points)
+        states, placed = merged.copy(), {}
+        for j in sorted(self.expansions, key=self.n_leaders):
+            if j in self.places:
+                points = self.places[j].points(merged, rng, placed)
+                states[j], placed[j] = self.expansions[j].draw_placed(merged[j], rng, points)
+            else:
+                states[j] = self.expansions[j].draw(merged[j], rng)
         return states
+
+    def leaders(self, column: int) -> list[int]:
+        """Columns that are placed one after the other before this one, all by their places."""
+        leader = self.places[column].leader if column in self.places else None
+        return [] if leader is None else [*self.leaders(leader), leader]
+
+    def n_leaders(self, column: int) -> int:
+        """How many these are."""
+        return len(self.leaders(column))
 
 
 def merged_branches(

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from understudy._arrays import Flags, Floats
 from understudy.graphical.compression import Expansion, MarginalModel
 from understudy.graphical.factors import given_weights
+from understudy.graphical.ridges import POINTS
 from understudy.graphical.sampling import draw_records
 from understudy.models.model import Model, Sample
 from understudy.models.tables import ProductModel, TableModel, unravel
@@ -61,30 +62,43 @@ class ConditionalRecords:
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw records; there is some probability of the evidence."""
         merged, states = self._draw_merged(self._found[0], n_rows, rng), {}
-        for j, expansion in self.model.expansions.items():
+        placed: dict[int, NDArray[np.int32]] = {}
+        for j in sorted(self.model.expansions, key=self.model.n_leaders):
+            expansion = self.model.expansions[j]
             if j in self.model.places:
-                states[j] = self._place_states(j, merged, rng)
+                stands = self._place(j, merged, self._shares[j], rng, placed)
+                states[j] = expansion.at(merged[j], stands)
             else:
                 states[j] = self._fitting(j, expansion).draw(merged[j], rng)
         columns = [states.get(j, merged[j]) for j in range(len(merged))]
         numbers = self.model.numbers.items()
         return Sample(columns, {name: own.draw(columns[j], rng) for name, (j, own) in numbers})
 
-    def _place_states(
-        self, column: int, merged: NDArray[np.int32], rng: np.random.Generator
-    ) -> NDArray[np.int32]:
-        """States of a column in runs, by where records would stand in a whole table."""
-        stands = self.model.places[column].even_out(merged, self._shares[column], rng)
-        return self.model.expansions[column].at(merged[column], stands)
+    def _place(
+        self,
+        column: int,
+        merged: NDArray[np.int32],
+        shares: Floats,
+        rng: np.random.Generator,
+        placed: dict[int, NDArray[np.int32]],
+    ) -> Floats:
+        """Where records would stand in a whole table; their points are kept for the next column."""
+        stands = self.model.places[column].even_out(merged, shares, rng, placed)
+        placed[column] = (stands * POINTS).astype(np.int32)
+        return stands
 
     @cached_property
     def _shares(self) -> dict[int, Floats]:
         """Spread of a whole table over the runs of each column; the same whatever the seed."""
-        found, rng = {}, np.random.default_rng(0)
-        for column, places in self.model.places.items():
+        found: dict[int, Floats] = {}
+        rng = np.random.default_rng(0)
+        for column in sorted(self.model.places, key=self.model.n_leaders):
             only = {column: self.evidence[column]} if column in self.evidence else {}
             others = self._draw_merged(self._condition_cells(only)[0], REFERENCES, rng)
-            found[column] = places.shares(others)
+            placed: dict[int, NDArray[np.int32]] = {}
+            for leader in self.model.leaders(column):
+                self._place(leader, others, found[leader], rng, placed)
+            found[column] = self.model.places[column].shares(others, placed)
         return found
 
     def _fitting(self, column: int, expansion: Expansion) -> Expansion:

@@ -76,6 +76,7 @@ from understudy.graphical.compression import (
     shapes,
 )
 from understudy.graphical.estimation import MaxEntropy, Observation
+from understudy.graphical.ridges import choose_leaders, find_ridges
 from understudy.mechanisms.tables import MAX_CELLS
 from understudy.methods.base import (
     Beside,
@@ -706,10 +707,15 @@ def run_places(merged: CompressedDomain, fit: MaxEntropy) -> dict[int, RunPlaces
         merged: the columns.
         fit: over their groups.
     """
-    places = {
-        j: RunPlaces.of(fit, j, merged.runs(name))
+    runs = {
+        j: merged.runs(name)
         for j, name in enumerate(merged.schema.names)
         if name in merged.groups and is_ordered(merged.schema.columns[name])
+    }
+    ridges = find_ridges(fit, runs)
+    leaders = choose_leaders(ridges)
+    places = {
+        j: RunPlaces.of(fit, j, own, ridges.get(j), leaders.get(j)) for j, own in runs.items()
     }
     return {j: found for j, found in places.items() if found is not None}
 
