@@ -7,7 +7,7 @@ of all tables of two columns, in states, and in the groups of states that the re
 
 * the release;
 * records of a release of the same budget that buys no answers, lines or heaps;
-* records of a model with the tables of the release, and ranks, whose counts are exact;
+* records of a model that knows the same tables and ranks exactly, and nothing else;
 * every table of two columns exact in groups, and states within groups independent;
 * a fresh bootstrap of the rows;
 * independent columns, each with its exact table.
@@ -36,7 +36,7 @@ from understudy.data.table import Table
 from understudy.dp.released import Noise, NoisyRanks, NoisyTable
 from understudy.features.scores import RANK_UNIT, RankScores, shorten_vectors
 from understudy.graphical.compression import MarginalModel
-from understudy.methods.auto import configure
+from understudy.methods.registry import configure
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 from understudy.workflow.analyze import _beside

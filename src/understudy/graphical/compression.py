@@ -598,7 +598,8 @@ class MarginalModel:
             merged = self.ranks.exchange_values(merged, rng)
         if self.beyond is not None and systematic:
             merged = self.beyond.choose_records(merged, rng)
-        states, placed = merged.copy(), {}
+        states = merged.copy()
+        placed: dict[int, NDArray[np.int32]] = {}
         for j in sorted(self.expansions, key=self.n_leaders):
             if j in self.places:
                 points = self.places[j].points(merged, rng, placed)
