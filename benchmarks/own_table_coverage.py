@@ -23,6 +23,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -30,18 +31,24 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from made_population import Population
-from populations import population
+from made_population import Population, levels, number, truth_value
+from populations import SIZE, population
 from understudy._arrays import Z_95, Floats
 from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace
 from understudy.dp.randomness import SeededRandomness
+from understudy.dp.released import Bins
 from understudy.inference.bin_bias import value_ranges
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import FEWEST, ratios
 from understudy.inference.effect_sizes import odds_ratio
 from understudy.inference.moment_answers import traits_of
 from understudy.inference.noisy_tables import Counts
-from understudy.inference.own_tables import bins_of_lines, counts_on_lines, own_table
+from understudy.inference.own_tables import (
+    bins_of_lines,
+    counts_on_lines,
+    own_records,
+    own_table,
+)
 from understudy.inference.quantiles import counted_curve
 from understudy.inference.question import TWO_WAY, Estimand, parse
 from understudy.inference.records import Records
@@ -50,11 +57,19 @@ from understudy.inference.two_way import NoisyCells, crossed_cells, independence
 from understudy.schema import Schema
 
 _LAPLACE_KURTOSIS, _LEVEL = 3.0, 0.05
+_JOBS = [f"j{k:03}" for k in (0, 1, 2, 5, 8)]
 QUESTIONS = {
     "quantile": (
+        ("coded", f"quantile score where job not in {_JOBS} or region == 'r01'"),
         ("skewed", "quantile income where age >= 63"),
         ("heaped", "quantile content where age >= 63"),
         ("survey", "quantile trust where works"),
+    ),
+    "codes": (
+        ("coded", f"proportion works where job in {_JOBS} and region not in ['r01', 'r02']"),
+        ("coded", f"count job in {_JOBS} or region == 'r01'"),
+        ("coded", f"independence sex + job where job in {_JOBS} and works"),
+        ("coded", f"odds-ratio sex + {{job in {_JOBS}}} where works or region == 'r01'"),
     ),
     "quantile by group": (
         ("default bins", "quantile food ~ size"),
@@ -84,6 +99,34 @@ QUESTIONS = {
 """Kind → populations, and what is declared of each. All independences hold."""
 
 
+@cache
+def people_of(name: str) -> Population:
+    """A population; "coded" has 600 occupations and 60 regions, few of them common."""
+    if name != "coded":
+        return population(name)
+    rng = np.random.default_rng(1)
+    job = np.minimum(rng.geometric(0.02, SIZE) - 1, 599)
+    score = np.clip(rng.normal(50 - 3 * (job < 10), 10, SIZE), 0, 100).round(1)
+    region = np.minimum(rng.geometric(0.05, SIZE) - 1, 59)
+    people = pl.DataFrame(
+        {
+            "job": np.array([f"j{k:03}" for k in range(600)])[job],
+            "region": np.array([f"r{k:02}" for k in range(60)])[region],
+            "sex": rng.choice(["f", "m"], SIZE),
+            "works": rng.random(SIZE) < 0.5 + 0.2 * (job < 10),
+            "score": score,
+        }
+    )
+    columns = {
+        "job": levels(*(f"j{k:03}" for k in range(600))),
+        "region": levels(*(f"r{k:02}" for k in range(60))),
+        "sex": levels("f", "m"),
+        "works": truth_value(),
+        "score": number(0, 100, *range(0, 101, 5), kind="continuous", decimals=1),
+    }
+    return Population(people, {"columns": columns})
+
+
 @dataclass(frozen=True)
 class Law:
     """How many records there are, and the noise in each cell."""
@@ -111,7 +154,9 @@ class Drawn:
 
     Attributes:
         asked: the question.
-        schema: in the bins of the tables.
+        schema: in the states of the tables.
+        fine: as it was declared.
+        bins: of numbers in the tables.
         exact: counts of the records, shape (tables, cells).
         noisy: the same with noise, shape (tables, cells).
         variances: of the noise, shape (cells,).
@@ -120,6 +165,8 @@ class Drawn:
 
     asked: Estimand
     schema: Schema
+    fine: Schema
+    bins: Bins
     exact: Floats
     noisy: Floats
     variances: Floats
@@ -163,19 +210,20 @@ def intervals(
     assert own is not None
     rng = np.random.default_rng([seed, law.n, int(law.heavy)])
     if not own.even:
-        told = schema.with_bins(own.bins)
-        shares = counts_of(whole.people, told, asked) / whole.people.height
+        told, counts = counts_of(whole.people, schema, asked, own.bins)
+        shares = counts / whole.people.height
         shares = np.append(shares, max(1 - shares.sum(), 0.0))  # who lacks a value
         exact = rng.multinomial(law.n, shares, repetitions)[:, :-1]
-        tables = with_noise(asked, told, exact, law, rng)
+        tables = with_noise(asked, (told, schema, own.bins), exact, law, rng)
         yield tables, answered(tables, whole)
         return
     for _ in range(repetitions):  # bins follow the number line of the same records
         rows = whole.people[rng.integers(whole.people.height, size=law.n)]
         lines = counts_on_lines(own.even, schema, rows)
         lines = {name: line + noise(law, line.shape, rng) for name, line in lines.items()}
-        told = schema.with_bins({**own.bins, **bins_of_lines(own.even, schema, lines)})
-        tables = with_noise(asked, told, counts_of(rows, told, asked)[None], law, rng)
+        bins = {**own.bins, **bins_of_lines(own.even, schema, lines)}
+        told, counts = counts_of(rows, schema, asked, bins)
+        tables = with_noise(asked, (told, schema, bins), counts[None], law, rng)
         yield tables, answered(tables, whole)
 
 
@@ -187,21 +235,34 @@ def noise(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
     )
 
 
-def counts_of(rows: pl.DataFrame, schema: Schema, asked: Estimand) -> NDArray[np.int64]:
-    """Complete records in each cell of the table of a question."""
-    states = Records.complete_of(rows, schema, asked.columns).states
-    sizes = [schema.columns[name].size for name in asked.columns]
-    cells = np.ravel_multi_index([states[name] for name in asked.columns], sizes)
-    return np.bincount(cells, minlength=int(np.prod(sizes)))
+def counts_of(
+    rows: pl.DataFrame, schema: Schema, asked: Estimand, bins: Bins
+) -> tuple[Schema, NDArray[np.int64]]:
+    """The schema in the states of the table of a question, and the records in each of its cells."""
+    records = own_records(asked, rows, schema, bins)
+    sizes = [records.schema.columns[name].size for name in asked.columns]
+    cells = np.ravel_multi_index([records.states[name] for name in asked.columns], sizes)
+    return records.schema, np.bincount(cells, minlength=int(np.prod(sizes)))
+
+
+def everybody_in(tables: Drawn, whole: Population) -> NDArray[np.int64]:
+    """The people of the population in each cell of the tables."""
+    _, counts = counts_of(whole.people, tables.fine, tables.asked, tables.bins)
+    return counts
 
 
 def with_noise(
-    asked: Estimand, schema: Schema, exact: NDArray[np.int64], law: Law, rng: np.random.Generator
+    asked: Estimand,
+    states: tuple[Schema, Schema, Bins],
+    exact: NDArray[np.int64],
+    law: Law,
+    rng: np.random.Generator,
 ) -> Drawn:
     """The tables with noise in each cell that can have records."""
+    schema = states[0]
     allowed = schema.table(asked.columns).allowed_mask().reshape(-1).astype(np.float64)
     noisy = exact + noise(law, exact.shape, rng) * allowed
-    return Drawn(asked, schema, exact * 1.0, noisy, law.noise.stddev**2 * allowed, law.heavy)
+    return Drawn(asked, *states, exact * 1.0, noisy, law.noise.stddev**2 * allowed, law.heavy)
 
 
 def answered(tables: Drawn, whole: Population) -> Intervals:
@@ -214,7 +275,7 @@ def answered(tables: Drawn, whole: Population) -> Intervals:
 def _quantiles(tables: Drawn, whole: Population) -> Intervals:
     asked, schema = tables.asked, tables.schema
     ranges = value_ranges(asked, schema)
-    scores = asked.scores(Records.complete_of(whole.people, schema, asked.columns))
+    scores = asked.scores(Records.complete_of(whole.people, tables.fine, asked.columns))
     found = []
     for k in range(len(ranges.names)):
         cells = np.flatnonzero(ranges.quantity == k)
@@ -238,7 +299,7 @@ def _two_way(tables: Drawn, whole: Population) -> Intervals:
 
     mix = np.stack([crossed(one).counts for one in np.eye(n_cells)])
     cells, found = crossed(np.zeros(n_cells)), []
-    everybody = np.tensordot(counts_of(whole.people, schema, asked), mix, axes=1)
+    everybody = np.tensordot(everybody_in(tables, whole), mix, axes=1)
     ratio = everybody[1, 1] * everybody[0, 0] / (everybody[1, 0] * everybody[0, 1])
     for counts in np.tensordot(tables.noisy, mix, axes=1):
         own = replace(cells, counts=counts)
@@ -261,7 +322,7 @@ def _ratios(tables: Drawn, whole: Population) -> Intervals:
         truth = ratios(Counts(tables.exact, tables.variances), scores).totals
         half = Z_95 * np.sqrt(sums.total_noise)
         return Intervals(sums.totals - half, sums.totals + half, truth)
-    everybody = Counts(counts_of(whole.people, schema, asked) * 1.0, tables.variances)
+    everybody = Counts(everybody_in(tables, whole) * 1.0, tables.variances)
     truth = np.broadcast_to(ratios(everybody, scores).estimate, sums.estimate.shape)
     half = Z_95 * np.sqrt(np.diagonal(sums.noise + sums.sampling, axis1=-2, axis2=-1))
     half = np.where(sums.sizes >= FEWEST, half, np.nan)
@@ -272,7 +333,7 @@ def coverage(kind: str, repetitions: int, seed: int) -> Iterator[Floats]:
     """Whether intervals of a kind hold, by question and law; shape (tables, quantities) each."""
     for name, text in QUESTIONS[kind]:
         for law in LAWS:
-            each = intervals(population(name), text, law, repetitions, seed)
+            each = intervals(people_of(name), text, law, repetitions, seed)
             yield np.concatenate([found.held for _, found in each])
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from own_table_coverage import LAWS, QUESTIONS, coverage, intervals, summary
-from populations import population
+from own_table_coverage import LAWS, QUESTIONS, coverage, intervals, people_of, summary
 from understudy.errors import TooFewError
 from understudy.inference.own_tables import counted_answer
 from understudy.release.measurement import Measurement
@@ -23,7 +22,7 @@ def measured(tables, noisy):
 def test_many_tables_at_once_answer_as_one_does(kind):
     name, text = QUESTIONS[kind][-1]
     for law in LAWS[1::2]:
-        for tables, found in intervals(population(name), text, law, 3, 2):
+        for tables, found in intervals(people_of(name), text, law, 3, 2):
             for k, noisy in enumerate(tables.noisy):
                 try:
                     pooled = counted_answer(

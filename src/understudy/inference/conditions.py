@@ -20,7 +20,7 @@ from understudy.features.grids import own_bins
 from understudy.inference import formulas
 from understudy.inference.bin_bias import end_scores
 from understudy.inference.contributions import cell_scores
-from understudy.inference.question import MODELS, OF_GROUPS, TWO_WAY, Estimand
+from understudy.inference.question import MODELS, OF_GROUPS, TWO_WAY, Estimand, words_of
 from understudy.inference.records import ABSENT, is_binned
 from understudy.schema import NUMERIC, Continuous, Schema
 from understudy.schema.coarsening import cuts_of, in_these_bins, with_cuts
@@ -118,7 +118,7 @@ def fewest_bins(estimand: Estimand, schema: Schema, kept: Collection[str]) -> Bi
     numbers = (name for name in estimand.columns if isinstance(schema.columns[name], NUMERIC))
     wide = {name: 1 for name in numbers if name not in kept and not is_in_slot(name, schema)}
     told = schema.with_bins(wide)
-    compared = tuple(dict.fromkeys(_comparisons(estimand)))
+    compared = [text for text in dict.fromkeys(_comparisons(estimand)) if _names_any(text, wide)]
     for text in compared:
         told = _bins_that_tell(text, told, of_any=True)
     open_to = {
@@ -134,14 +134,20 @@ def fewest_bins(estimand: Estimand, schema: Schema, kept: Collection[str]) -> Bi
     }
 
 
+def _names_any(text: str, columns: Collection[str]) -> bool:
+    return bool(words_of(text) & {*columns})
+
+
 def require_bins(estimand: Estimand, schema: Schema) -> None:
     """Refuse comparisons that bins do not tell, of a question that rests on states alone.
 
     Raises:
         UntoldError: a bin has numbers for which one holds, and others.
     """
+    numbers = [name for name, column in schema.columns.items() if isinstance(column, NUMERIC)]
     for text in _conditions(estimand):
-        state_values(text, schema)
+        if _names_any(text, numbers):
+            state_values(text, schema)
 
 
 def _conditions(estimand: Estimand) -> Iterator[str]:

@@ -215,7 +215,7 @@ def _half_width_of_counts(
     if own is None:
         raise InferenceError("No table counts it.")
     noise: NoiseName = "geometric" if budget.accounting == "pure" else "gaussian"
-    asked = NoisyTables((own.columns,), noise, beside=True, bins=own.bins)
+    asked = NoisyTables((own.columns,), noise, beside=True, bins=own.bins, groups=own.groups)
     (charge,) = asked.price(terms_of(schema, budget), _spend(release, schema, budget))
     table = release.tables[0]
     stddev = margin * charge.recorded.stddev

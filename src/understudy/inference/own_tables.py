@@ -3,8 +3,10 @@
 What rests on counts alone is told best by a table that has no more cells than the question tells
 apart: each record adds noise to one of them, however many there are, but an answer has the noise of
 all cells that it sums. So a number that a condition compares with 63 has two bins in it, below 63
-and from there on; a condition is a column of two states. Levels that a question names, groups, and
-the number whose quantile is asked for have the states or bins that they have in the schema.
+and from there on; a condition on codes counts those that meet it together, and all others; a
+condition is a column of two states. Groups, columns that are crossed, and the number whose quantile
+is asked for have the states or bins that they have in the schema, as far as the condition leaves
+them any records.
 
 Such questions are shares and counts of a condition, or among the records of one; odds ratios and
 tests of independence of conditions; quantiles by a group or of some records; and tables of three
@@ -21,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from understudy._arrays import Z_95, Floats
-from understudy.dp.released import Bins
+from understudy.dp.released import Bins, Groups
 from understudy.errors import InferenceError
 from understudy.features.grids import LineCells, even_bins, is_plain
 from understudy.inference.conditions import (
@@ -33,6 +35,7 @@ from understudy.inference.conditions import (
 )
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import Counted, estimate_counts, table_estimates
+from understudy.inference.level_groups import fewest_groups, groups_that_tell
 from understudy.inference.moment_answers import traits_of, two_way_answer
 from understudy.inference.noisy_tables import MOST_CELLS, Counts, counts_states
 from understudy.inference.quantiles import count_quantiles, expected_halves
@@ -51,12 +54,14 @@ class OwnTable:
     Attributes:
         columns: of it, in the order of the schema.
         bins: of numbers, where these are others than those of the schema.
+        groups: column → group of each of its states, where levels are counted together.
         even: numbers whose quantile is asked for and whose bins nobody declared. They are counted
             in bins with about as many records each, where their number lines are released.
     """
 
     columns: tuple[str, ...]
     bins: Bins = field(default_factory=dict)
+    groups: Groups = field(default_factory=dict)
     even: tuple[str, ...] = ()
 
 
@@ -92,10 +97,11 @@ class _Same:
 @lru_cache(maxsize=64)
 def _own_table(estimand: Estimand, of: _Same) -> OwnTable:
     """The same of a question that is counted; a plan asks for it many times."""
-    schema = of.schema
-    bins = fewest_bins(estimand, schema, _kept(estimand, schema))
-    found = OwnTable(estimand.columns, bins, _of_even_bins(estimand, schema))
-    told = schema.with_bins(found.bins)
+    schema, kept = of.schema, _kept(estimand, of.schema)
+    bins, levels = fewest_bins(estimand, schema, kept), fewest_groups(estimand, schema, kept)
+    even = _of_even_bins(estimand, schema)
+    found = OwnTable(estimand.columns, bins, levels.groups, even)
+    told = levels.stand_ins(schema.with_bins(bins))
     require_told(estimand, told)
     _require_values(estimand, told)
     cells = told.table(found.columns).n_cells
@@ -110,7 +116,7 @@ def _own_table(estimand: Estimand, of: _Same) -> OwnTable:
 def tables_that_tell(
     estimand: Estimand, measurements: Sequence[Measurement], schema: Schema
 ) -> Iterator[tuple[Measurement, Schema]]:
-    """Tables in bins of their own that count what a question asks for, each with these bins.
+    """Tables in states of their own that count what a question asks for, each with its states.
 
     Args:
         estimand: the question.
@@ -119,18 +125,25 @@ def tables_that_tell(
     """
     if not is_counted(estimand):
         return
-    kept = _kept(estimand, schema) if estimand.kind != "quantile" else ()
+    asked, kept = {*estimand.columns}, _kept(estimand, schema)
+    fixed = kept if estimand.kind != "quantile" else set[str]()
     for one in measurements:
-        apart = set(one.bins) & set(estimand.columns)
-        if not apart or apart & set(kept) or not counts_states(one, estimand.columns):
+        apart = asked & set(one.bins)
+        plain = replace(one, groups={}) if one.beside else one
+        if apart & fixed or not (apart or asked & set(one.groups)):
             continue
-        told = one.bin_schema(schema)
+        if not counts_states(plain, estimand.columns):
+            continue
+        levels = groups_that_tell(estimand, schema, kept, one.groups)
+        if levels is None or levels.groups.keys() != one.groups.keys():
+            continue
+        told = levels.stand_ins(schema.with_bins(one.bins))
         try:
             require_told(estimand, told)
             _require_values(estimand, told)
         except UntoldError:
             continue
-        yield replace(one, bins={}), told
+        yield replace(plain, bins={}), told
 
 
 def counted_answer(estimand: Estimand, table: Measurement, schema: Schema) -> Counted:
@@ -182,10 +195,9 @@ def expected_parts(
     own = own_table(estimand, schema)
     assert own is not None
     even = [name for name in own.even if name in lined]
-    told = schema.with_bins(
-        {**own.bins, **bins_of_lines(even, schema, counts_on_lines(even, schema, rows))}
-    )
-    records = Records.complete_of(rows, told, own.columns)
+    bins = {**own.bins, **bins_of_lines(even, schema, counts_on_lines(even, schema, rows))}
+    records = own_records(estimand, rows, schema, bins)
+    told = records.schema
     if estimand.kind == "quantile":  # of all cells some may count
         scores = cell_scores(estimand, told)
         counting = float((scores.quantity != ABSENT).mean()) if estimand.where else 1.0
@@ -205,6 +217,24 @@ def expected_parts(
     parts = (Z_95 * np.sqrt(variance * part) for part in (share, 1 - share))
     each = zip(pooled.names, *(part.tolist() for part in parts), strict=True)
     return [one for one in each if np.isfinite(one[1:]).any()]  # a test has no width
+
+
+def own_records(estimand: Estimand, rows: pl.DataFrame, schema: Schema, bins: Bins) -> Records:
+    """Records in the states of a question's own table, those with a value of each column.
+
+    Args:
+        estimand: the question.
+        rows: in the schema.
+        schema: public.
+        bins: of numbers, where these are others than those of the schema.
+    """
+    levels = fewest_groups(estimand, schema, _kept(estimand, schema))
+    told = schema.with_bins(bins)
+    fine = Records.complete_of(rows, told, estimand.columns)
+    coarse = {name: np.array(own)[fine.states[name]] for name, own in levels.groups.items()}
+    records = replace(fine, schema=levels.stand_ins(told), states={**fine.states, **coarse})
+    counted = [~np.isin(coarse[name], own) for name, own in levels.absent.items()]
+    return records.take(np.logical_and.reduce(counted)) if counted else records
 
 
 def is_counted(estimand: Estimand) -> bool:

@@ -366,10 +366,10 @@ def merged_columns(measured: Sequence[Measurement], columns: Sequence[str]) -> t
     """Columns whose states are merged in the finest measured table that has all of some columns.
 
     Args:
-        measured: what was released.
+        measured: what was released; tables that no record is drawn from are passed over.
         columns: several; of one column alone every state is measured.
     """
-    counted = [table for table in measured if table.kind.is_joint]
+    counted = [table for table in measured if table.kind.is_joint and not table.beside]
     covering = [table for table in counted if set(columns) <= set(table.columns)]
     merged = [tuple(name for name in columns if name in table.groups) for table in covering]
     return min(merged, key=len, default=())

@@ -76,7 +76,15 @@ from understudy.dp.perturbation import (
     words,
 )
 from understudy.dp.randomness import Randomness
-from understudy.dp.released import Bins, NoisyHeaps, NoisyLine, NoisySuccesses, NoisyTable, Released
+from understudy.dp.released import (
+    Bins,
+    Groups,
+    NoisyHeaps,
+    NoisyLine,
+    NoisySuccesses,
+    NoisyTable,
+    Released,
+)
 from understudy.dp.truncated_laplace import TruncatedLaplace
 from understudy.errors import MethodError
 from understudy.features.grids import HeapCells, LineCells, heaped_columns, line_bins
@@ -106,6 +114,8 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
         beside: whether they are bought for answers alone, beside what records are drawn from.
         bins: of numeric columns, where these are counted in others than those of the view. Other
             bins are a map from record to record, so that sensitivities stay as they are.
+        groups: column → group of each of its states, where these are counted together; a map from
+            record to record as well.
     """
 
     name: ClassVar[str] = "noisy table"
@@ -119,16 +129,18 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
     overspend: Fraction = EXACTLY
     beside: bool = False
     bins: Bins = field(default_factory=dict)
+    groups: Groups = field(default_factory=dict)
 
     def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[NoiseDistribution], ...]:
         """One step for each table.
 
         Raises:
             MethodError: a table too large to write out, or noise that does not fit the accounting.
-            SchemaError: bins that do not fit their column.
+            SchemaError: bins or groups that do not fit their column.
             BudgetError: more than is left, or next to nothing.
         """
         counted = terms.view.rebin(self.bins) if self.bins else terms.view
+        counted = counted.group(self.groups) if self.groups else counted
         domains = [dense_domain(counted, names) for names in self.marginals]
         shares = divide_cost(spend, self.weights, len(self.marginals))
         terms.require(spend)
@@ -165,6 +177,7 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
     ) -> Outcome[tuple[Released[NoisyTable], ...]]:
         """Count all of them in one pass, and add noise to each."""
         rows = rows.rebin(self.bins) if self.bins else rows
+        rows = rows.group(self.groups) if self.groups else rows
         view, exact = rows.view, rows.tables(self.marginals)
         tables = [
             replace(

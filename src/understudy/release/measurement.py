@@ -405,8 +405,9 @@ def kept_columns(measurements: Sequence[Measurement]) -> tuple[str, ...]:
 
 
 def groups_of(measurements: Sequence[Measurement]) -> Groups:
-    """Group of each state of the columns whose states were merged, as last measured."""
-    return {name: merged for one in measurements for name, merged in one.groups.items()}
+    """Group of each state of the columns whose states were merged, as last measured for records."""
+    of_records = (one for one in measurements if not one.beside)
+    return {name: merged for one in of_records for name, merged in one.groups.items()}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -439,7 +439,8 @@ def _notes(release: Release, name: str, noisy: Marginal | None, drawn: Sequence[
 def _branch_note(release: Release, name: str) -> str:
     """Describe how finely levels with public branches were crossed with other columns."""
     column = release.schema.stated[name]
-    crossed = (one.groups[name] for one in release.measurements if name in one.groups)
+    behind = (one for one in release.measurements if not one.beside)
+    crossed = (one.groups[name] for one in behind if name in one.groups)
     groups = next(crossed, None)
     if groups is None or getattr(column, "hierarchy", None) is None:
         return ""

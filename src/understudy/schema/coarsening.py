@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import ValidationError
 
 from understudy.errors import SchemaError
-from understudy.schema.columns import NUMERIC, Categorical, Column
+from understudy.schema.base import Code, is_number
+from understudy.schema.columns import NUMERIC, Categorical, Column, Ordinal
 from understudy.schema.constraints import Rule
 from understudy.schema.domain import Domain
 from understudy.schema.numeric import DEFAULT_BINS, Integer, Numeric
@@ -79,6 +80,37 @@ def grouped_column(name: str, column: Column, groups: Sequence[int]) -> Categori
     return coarse.model_copy(update={"drafted": drafted})
 
 
+def stand_in_column(
+    column: Categorical | Ordinal, groups: Sequence[int], absent: Collection[int]
+) -> Categorical | Ordinal:
+    """The column with the first level of each group in the place of all of it.
+
+    What a condition says of that level it must say of the whole group.
+
+    Args:
+        column: of levels.
+        groups: group of each state, numbered from 0 without gaps.
+        absent: groups that count as absence; they have the last numbers.
+
+    Raises:
+        SchemaError: formulas would see numbers where those of the column are texts, or the reverse.
+    """
+    levels = tuple(column.levels[groups.index(k)] for k in sorted(set(groups) - set(absent)))
+    codes = tuple(f"{_NOT_COUNTED}{'′' * k}" for k in range(len(absent)))
+    if _are_numbers(levels) != _are_numbers(column.levels) or set(codes) & {*map(str, levels)}:
+        raise SchemaError("Levels that stand for others must be of the kind of all levels.")
+    said = {"source": column.sources or "levels that stand for others", "reviewed": column.reviewed}
+    given = {"kind": column.kind, "levels": levels, "missing": codes, **said}
+    return type(column).model_validate(given)
+
+
+_NOT_COUNTED: Final = "not counted"
+
+
+def _are_numbers(levels: Sequence[Code]) -> bool:
+    return all(is_number(level) for level in levels if level != "")
+
+
 def _text(labels: Sequence[str]) -> str:
     """A group in words."""
     if len(labels) <= 3:
@@ -108,7 +140,7 @@ def grouped_rules(
             inside = {groups[name][state] for state in states[name]}
             if any(g in inside and s not in states[name] for s, g in enumerate(groups[name])):
                 break
-            levels = getattr(coarse[name], "levels", ())
+            levels = (*getattr(coarse[name], "levels", ()), *coarse[name].codes)
             where[name] = tuple(levels[g] for g in sorted(inside))
         else:
             kept.append(rule.model_copy(update={"where": where}))

@@ -23,8 +23,22 @@ from understudy._validation import kind_of, require_text
 from understudy.errors import SchemaError, name_fault
 from understudy.schema import toml
 from understudy.schema.base import Reviewed
-from understudy.schema.coarsening import Groups, column_in_bins, fits, grouped_column, grouped_rules
-from understudy.schema.columns import COLUMN_MODELS, AnyColumn, Column, Identifier
+from understudy.schema.coarsening import (
+    Groups,
+    column_in_bins,
+    fits,
+    grouped_column,
+    grouped_rules,
+    stand_in_column,
+)
+from understudy.schema.columns import (
+    COLUMN_MODELS,
+    AnyColumn,
+    Categorical,
+    Column,
+    Identifier,
+    Ordinal,
+)
 from understudy.schema.constraints import (
     Box,
     Range,
@@ -443,6 +457,28 @@ class Schema(BaseModel):
             SchemaError: groups that do not fit their column.
         """
         coarse = {name: grouped_column(name, self.columns[name], g) for name, g in groups.items()}
+        return self._with_coarse(coarse, groups)
+
+    def with_stand_ins(self, groups: Groups, absent: Mapping[str, Collection[int]]) -> Self:
+        """The same as `with_groups`, but each group has the name of one of its levels.
+
+        So a condition can be asked of it that holds for all of a group, or for none.
+
+        Args:
+            groups: column of levels → group of each of its states, those of absence included.
+            absent: column → groups that count as absence, which have the last numbers.
+
+        Raises:
+            SchemaError: no levels can stand for the groups.
+        """
+        coarse: dict[str, Column] = {}
+        for name, own in groups.items():
+            column = self.columns[name]
+            assert isinstance(column, Categorical | Ordinal)
+            coarse[name] = stand_in_column(column, own, absent[name])
+        return self._with_coarse(coarse, groups)
+
+    def _with_coarse(self, coarse: Mapping[str, Column], groups: Groups) -> Self:
         columns = {**self.columns, **coarse}
         all_rules = (*self.forbidden, *(Rule.of_states(box) for _, box in self._related))
         rules = grouped_rules(all_rules, self.columns, columns, groups)

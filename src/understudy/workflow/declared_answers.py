@@ -152,7 +152,7 @@ def _needed(analysis: DeclaredAnalysis, schema: Schema, accounting: Accounting) 
     _, tables = by_tables([analysis], schema)
     for own in tables:
         noise = natural_noise(accounting)
-        return NoisyTables((own.columns,), noise, beside=True, bins=own.bins)
+        return NoisyTables((own.columns,), noise, beside=True, bins=own.bins, groups=own.groups)
     _, needs = by_terms([analysis], schema)
     if needs:
         return term_moments(needs)[0][0]

@@ -26,7 +26,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -138,7 +138,9 @@ def _counted(analysis: DeclaredAnalysis, schema: Schema, steps: Sequence[Step]) 
     _, tables = by_tables([analysis], schema)
     for asked, stddev in steps:
         if isinstance(asked, NoisyTables) and any(
-            (tuple(asked.marginals), asked.bins) == ((own.columns,), own.bins) for own in tables
+            (tuple(asked.marginals), asked.bins, asked.groups)
+            == ((own.columns,), own.bins, own.groups)
+            for own in tables
         ):
             return stddev
     return None
@@ -156,7 +158,16 @@ def _expect_counts(
         found = expected_parts(analysis.estimand(schema), schema, rows, stddev, lined)
     except InferenceError as error:
         return [Expected(str(analysis), "", np.nan, np.nan, str(error))]
+    if not any(np.isfinite(half) for _, *halves in found for half in halves):
+        few = _FEW.format(rows.height)
+        return [Expected(str(analysis), "", np.nan, np.nan, few)]
     return [Expected(str(analysis), *one) for one in found]
+
+
+_FEW: Final = (
+    "Fewer than 2 of the {:,} records that are assumed would count: ask of a wider condition, or "
+    "assume more records or those of an earlier release."
+)
 
 
 def require_moments(

@@ -1,4 +1,4 @@
-"""Tables in bins of their own: what one record can change, and that each is in its bin."""
+"""Tables in bins or groups of their own: what one record can change, and that each is there."""
 
 from fractions import Fraction
 from itertools import product
@@ -48,3 +48,38 @@ def test_the_noisy_table_counts_in_its_bins_and_those_of_the_schema_stay():
     assert other.value.bins == {}
     assert other.value.counts.shape == (11, 2)
     assert [entry.cells for entry in gate.ledger] == [7, 23]
+
+
+CODED = Schema.loads(
+    column("job", "categorical", levels=list("abcdef"), missing=["-"])
+    + column("sex", "categorical", levels=["f", "m"])
+)
+GROUPS = {"job": (0, 1, 0, 1, 1, 1, 2)}
+CODED_RECORDS = list(product("abcdef-?", ["f", "m", "?"]))
+
+
+def coded_table(records):
+    jobs, sexes = zip(*records, strict=True)
+    return Table(pl.DataFrame({"job": jobs, "sex": sexes}), CODED)
+
+
+def exact_in_groups(records):
+    grouped = coded_table(records).group(CODED.with_groups(GROUPS), GROUPS)
+    (counted,) = grouped.count([(0, 1)]).expose()
+    return np.append(counted.inside.reshape(-1), counted.outside)
+
+
+def test_one_record_changes_no_more_than_one_cell_of_groups():
+    assert_one_cell_a_record(exact_in_groups, CODED_RECORDS)
+
+
+def test_the_noisy_table_counts_groups_and_levels_of_the_schema_stay():
+    gate = open_gate(coded_table(CODED_RECORDS), Budget.of(10**6), SeededRandomness(1))
+    asked = NoisyTables([("job", "sex")], "geometric", groups=GROUPS)
+    (own,) = gate.ask(asked, spend=Fraction(10**5))
+    (other,) = gate.ask(NoisyTables([("job", "sex")], "geometric"), spend=Fraction(10**5))
+    assert own.value.groups == GROUPS
+    assert own.value.counts.tolist() == [[2, 2], [4, 4], [1, 1]]
+    assert own.value.outside == 10
+    assert other.value.groups == {}
+    assert [entry.cells for entry in gate.ledger] == [7, 15]
