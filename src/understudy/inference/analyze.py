@@ -459,11 +459,12 @@ def _from_line(release: Release, estimand: Estimand, *, level: float) -> Analysi
 def _from_own_tables(release: Release, estimand: Estimand, *, level: float) -> Analysis | None:
     """The narrowest answer of tables that were counted in bins for this question, or like it."""
     found: Analysis | None = None
-    for table, schema in tables_that_tell(estimand, release.measurements, release.schema):
+    for table, schema, lacking in tables_that_tell(estimand, release.measurements, release.schema):
         try:
             counted = counted_answer(estimand, table, schema)
         except (LostInNoiseError, TooFewError):
             continue
+        counted = counted if lacking else replace(counted, dropped=0.0)
         said = caveats.count_notes([table], estimand, counted)
         clipped = caveats.clipping_notes(release, estimand.used, estimand.kind)
         wider = (WIDER_NOTE,) if estimand.kind == "quantile" else ()

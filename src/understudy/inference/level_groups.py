@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -50,9 +51,11 @@ def fewest_groups(estimand: Estimand, schema: Schema, kept: Collection[str]) -> 
     """
     groups, absent = {}, {}
     for name, signs in _signs(estimand, schema, kept).items():
-        places = {sign: k for k, sign in enumerate(dict.fromkeys(filter(None, signs)))}
-        own = tuple(places.get(sign, len(places)) for sign in signs)
-        uncounted = (len(places),) if () in signs else ()
+        counted = dict.fromkeys(sign for sign in signs if sign not in _NOT_COUNTED)
+        last = [sign for sign in _NOT_COUNTED if sign in signs]
+        places = {sign: k for k, sign in enumerate((*counted, *last))}
+        own = tuple(places[sign] for sign in signs)
+        uncounted = tuple(range(len(counted), len(places)))
         if len({*own}) < len(own) and _can_stand_in(name, schema, own, uncounted):
             groups[name], absent[name] = own, uncounted
     return LevelGroups(groups, absent)
@@ -77,13 +80,19 @@ def groups_that_tell(
         each = dict[int, set[tuple[float, ...]]]()
         for group, sign in zip(own, told.get(name, ()), strict=False):
             each.setdefault(group, set()).add(sign)
-        absent[name] = tuple(sorted(group for group, signs in each.items() if signs == {()}))
+        apart = {group: signs - {*_NOT_COUNTED} for group, signs in each.items()}
+        absent[name] = tuple(sorted(group for group, signs in apart.items() if not signs))
         last = tuple(range(len(each) - len(absent[name]), len(each)))
-        if not each or any(len(signs) > 1 for signs in each.values()) or absent[name] != last:
+        mixed = any(signs and len(each[group]) > 1 for group, signs in apart.items())
+        if not each or mixed or absent[name] != last:
             return None
         if not _can_stand_in(name, schema, own, last):
             return None
     return LevelGroups(counted, absent)
+
+
+_NOT_COUNTED: Final = ((-1.0,), ())
+"""Signs of levels that no record of the condition has, and of absence."""
 
 
 def _can_stand_in(
@@ -100,7 +109,7 @@ def _can_stand_in(
 def _signs(
     estimand: Estimand, schema: Schema, kept: Collection[str]
 ) -> dict[str, list[tuple[float, ...]]]:
-    """Of each column of levels what a question sees of each state; () where no record counts.
+    """Of each column of levels what a question sees of each state, or one of `_NOT_COUNTED`.
 
     Columns of which it says something that is not of single levels are left out.
     """
@@ -124,11 +133,15 @@ def _signs(
         states = range(column.n_ordinary)
         counts = np.logical_and.reduce(met) if met and apart else np.ones(column.size, np.bool_)
         signs = [
-            () if not counts[k] else (float(k),) if apart else (1.0, *(own[k] for own in values))
+            _NOT_COUNTED[0]
+            if not counts[k]
+            else (float(k),)
+            if apart
+            else (1.0, *(own[k] for own in values))
             for k in states
         ]
-        if any(signs):
-            found[name] = [*signs, *[()] * (column.size - column.n_ordinary)]
+        if not {*signs} <= {*_NOT_COUNTED}:
+            found[name] = [*signs, *[_NOT_COUNTED[1]] * (column.size - column.n_ordinary)]
     return found
 
 

@@ -115,13 +115,17 @@ def _own_table(estimand: Estimand, of: _Same) -> OwnTable:
 
 def tables_that_tell(
     estimand: Estimand, measurements: Sequence[Measurement], schema: Schema
-) -> Iterator[tuple[Measurement, Schema]]:
-    """Tables in states of their own that count what a question asks for, each with its states.
+) -> Iterator[tuple[Measurement, Schema, bool]]:
+    """Tables in states of their own that count what a question asks for.
 
     Args:
         estimand: the question.
         measurements: of a release.
         schema: of the release.
+
+    Yields:
+        A table, the schema in its states, and whether it tells which records lack a value: not
+        where it counts them together with levels that no record of the condition has.
     """
     if not is_counted(estimand):
         return
@@ -143,7 +147,12 @@ def tables_that_tell(
             _require_values(estimand, told)
         except UntoldError:
             continue
-        yield replace(plain, bins={}), told
+        lacking = all(
+            levels.groups[name].index(group) >= schema.columns[name].n_ordinary
+            for name, own in levels.absent.items()
+            for group in own
+        )
+        yield replace(plain, bins={}), told, lacking
 
 
 def counted_answer(estimand: Estimand, table: Measurement, schema: Schema) -> Counted:
