@@ -34,8 +34,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 LONG_ROOMS = {
     "contract": pytest.mark.contract,
     "methods": pytest.mark.contract,
+    "papers": pytest.mark.contract,
+    "benchmarks": pytest.mark.whole,
+    "desk": pytest.mark.whole,
     "end_to_end": pytest.mark.whole,
     "evaluate": pytest.mark.whole,
+    "ledger": pytest.mark.whole,
     "spark": pytest.mark.whole,
     "oracles": pytest.mark.statistical,
     "lemmas": pytest.mark.statistical,
@@ -43,6 +47,7 @@ LONG_ROOMS = {
     "inference/noise_aware": pytest.mark.statistical,
     "inference/two_way": pytest.mark.statistical,
     "dp/noise": pytest.mark.statistical,
+    "mechanisms": pytest.mark.statistical,
     "papers/samplers": pytest.mark.statistical,
 }
 

@@ -64,7 +64,7 @@ reviewed = true
 )
 METHODS = [("laplace", {}), ("laplace", {"form": "lazy"}), ("independent", {})]
 FEW = settings(
-    max_examples=40 if NIGHT else 12,
+    max_examples=40 if NIGHT else 6,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -64,7 +64,7 @@ def test_the_steps_never_cost_more_than_the_budget(each_option, released, epsilo
 
 
 @pytest.mark.parametrize("tiny", [True, False], ids=["tiny", "huge"])
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=6)
 def test_the_steps_never_cost_more_than_any_budget(one_set, released, least_epsilon, tiny):
     epsilon = least_epsilon if tiny else one_set.huge()
     require_within_budget(one_set, released(one_set, "ordinary", epsilon), epsilon)
@@ -251,7 +251,7 @@ def test_neighbours_without_rows_have_the_same_ledger_and_metadata(one_set, rele
     require_same_metadata(one_set, released, base, "one row")
 
 
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly(every=3)
 def test_neighbouring_tables_have_the_same_ledger_and_metadata(one_set, released):
     base = "ordinary" if one_set.rows == "private" else "another more"
     require_same_metadata(one_set, released, base, "one more")

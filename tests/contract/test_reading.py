@@ -27,6 +27,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from made_workbook import day, fault, number, text, truth, write_workbook
+from night import NIGHT
 from understudy.data.coding import ColumnCoder
 from understudy.data.rows import type_fault
 from understudy.data.sources import open_rows
@@ -587,7 +588,7 @@ def test_one_line_more_in_a_file_that_pandas_parses(base, odd):
     require_same(before, codes(parsed([*cells, odd])), len(cells), odd)
 
 
-@settings(derandomize=True, deadline=None, max_examples=12)
+@settings(derandomize=True, deadline=None, max_examples=12 if NIGHT else 5)
 @given(
     st.lists(
         st.none()

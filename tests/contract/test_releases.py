@@ -59,20 +59,20 @@ def require_schema_kept(case, release, forbidden, rows):
 
 
 @pytest.mark.parametrize("rows", ["no rows", "one row", "ordinary"])
-@pytest.mark.nightly(diagonal=True)
+@pytest.mark.nightly(every=5)
 def test_any_rows_give_rows_of_the_schema(one_set, released, tables, forbidden, rows):
     require_schema_kept(one_set, released(one_set, rows), forbidden, tables[rows])
 
 
 @pytest.mark.parametrize("rows", ["constant", "out of domain"])
-@pytest.mark.nightly(diagonal=True)
+@pytest.mark.nightly(every=5)
 def test_odd_rows_give_rows_of_the_schema(optioned, released, tables, forbidden, rows):
     """With each option; under which δ, and whether their number is public, has no say in it."""
     require_schema_kept(optioned, released(optioned, rows), forbidden, tables[rows])
 
 
 @pytest.mark.parametrize("rows", ["no rows", "ordinary"])
-@pytest.mark.nightly(diagonal=True)
+@pytest.mark.nightly(every=4)
 def test_any_rows_give_several_sets_of_the_schema(several, released, tables, forbidden, rows):
     require_schema_kept(several, released(several, rows), forbidden, tables[rows])
 
@@ -102,7 +102,7 @@ def test_a_tiny_budget_gives_rows_of_the_schema(
     ("rows", "epsilon"),
     [("no rows", "0.00001"), ("out of domain", "1"), ("ordinary", "10000000")],
 )
-@pytest.mark.nightly(every=16)
+@pytest.mark.nightly(every=28)
 def test_any_release_can_be_saved_and_read_again(default, released, tmp_path, rows, epsilon):
     release = released(default, rows, epsilon)
     place = release.save(tmp_path / "out", csv=True)

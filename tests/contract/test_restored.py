@@ -115,6 +115,7 @@ def test_a_method_without_a_released_model_has_none(default, released):
         assert model_of(released(default), 1) is None
 
 
+@pytest.mark.nightly(every=3)
 def test_split_sets_are_drawn_from_all_of_their_fits_together(divided, some, fitted):
     divided.release(some(40), "2")  # whose rehearsal fits as well, once in a process
     fitted.clear()

@@ -74,6 +74,7 @@ def test_a_seed_is_recorded_and_leaves_the_release_private(optioned_modelling, s
     assert (release.guarantee.epsilon is not None) == optioned_modelling.configured.private
 
 
+@pytest.mark.nightly(every=2)
 def test_a_seed_fixes_the_records_but_neither_their_order_nor_the_noise(whole_modelling, some):
     """With next to no noise, two runs draw the same records. A false alarm: the two orders agree
     (below 1e-6), or the noise of every table does (below 1e-6 per case)."""

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from night import NIGHT
 from understudy.data.coding import Coder, ColumnCoder, code_dtype
 from understudy.data.sources import open_rows
 from understudy.schema import (
@@ -31,7 +32,7 @@ from understudy.schema.base import text_of
 
 pytestmark = pytest.mark.fuzz
 
-reproducible = settings(derandomize=True, deadline=None, max_examples=30)
+reproducible = settings(derandomize=True, deadline=None, max_examples=30 if NIGHT else 12)
 DAY = datetime.date
 
 COLUMNS = {
@@ -278,7 +279,7 @@ def test_texts(name, cells):
 
 
 @each_column
-@settings(reproducible, max_examples=10)
+@settings(reproducible, max_examples=10 if NIGHT else 5)
 @given(cells=columns_of(words))
 @pytest.mark.nightly(every=3)
 def test_texts_in_every_container(name, cells, tmp_path_factory):

@@ -188,6 +188,7 @@ KEYS = {
 
 
 @pytest.mark.parametrize(("one", "other"), [*itertools.combinations(KEYS, 2)])
+@pytest.mark.nightly(every=2)
 def test_keys_of_other_types_are_the_same_keys(one, other):
     both = small()
     mixed = {

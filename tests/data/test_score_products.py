@@ -188,7 +188,7 @@ def before(tmp_path_factory):
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=8)
 def test_one_odd_row_changes_nothing_of_the_others(reader, odd, before, tmp_path):
     """Whatever stands in one row and whichever reader gets it, the sums of the others are what they
     were, and those of all differ by what the row adds alone, a record at most."""

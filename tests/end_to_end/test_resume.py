@@ -562,7 +562,7 @@ def test_a_disk_too_full_for_the_release_keeps_what_was_paid_for(
 
 
 @pytest.mark.parametrize("writes", [2, 3, 4])
-@pytest.mark.nightly(every=3)
+@pytest.mark.nightly
 def test_a_killed_process_leaves_a_checkpoint_and_no_release(understudy, place, writes):
     """2: the rows were answered. 3: a charge was lost. 4: all is there but the release."""
     ask = [*ASK, "--method", "laplace", "--seed", "1"]

@@ -86,6 +86,7 @@ def test_without_a_control_it_says_how_to_hold_one_out(run):
     assert run("risk", "people.csv", "release", "--quiet") == (0, "", "")
 
 
+@pytest.mark.nightly
 def test_an_evaluation_shows_the_same_figures(run):
     code, out, _ = run("evaluate", *GIVEN, "--keys", "age", "--secrets", "member", "-o", "all.html")
     assert code == 0

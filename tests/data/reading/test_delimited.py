@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from night import NIGHT
 from understudy.data import csv
 from understudy.data.csv import MALFORMED, Delimited, cells_of, decode_text, is_delimited
 from understudy.data.sources import open_rows
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.fuzz
 reproducible = settings(
     derandomize=True,
     deadline=None,
-    max_examples=300,
+    max_examples=300 if NIGHT else 100,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 

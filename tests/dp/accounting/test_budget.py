@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from night import NIGHT
 from understudy.dp.budget import (
     Budget,
     decimal_down,
@@ -49,11 +50,8 @@ def test_what_is_no_delta_is_refused(delta):
 def test_shares_sum_to_the_amount_exactly(amount, weights):
     shares = split(amount, weights)
     assert sum(shares) == amount
-    assert all(
-        a * y == b * x
-        for a, x in zip(shares, weights, strict=True)
-        for b, y in zip(shares, weights, strict=True)
-    )
+    whole = sum(weights)
+    assert all(a * whole == amount * x for a, x in zip(shares, weights, strict=True))
 
 
 def test_weights_must_make_sense():
@@ -99,7 +97,7 @@ def test_conversion_agrees_with_a_library():
 
 
 @given(epsilon=st.floats(1e-4, 50), delta=st.floats(1e-12, 0.1))
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=60 if NIGHT else 20)
 def test_conversion_never_promises_too_much(epsilon, delta):
     """The ρ that is spent implies the δ that was asked for; 1 % more of it would not."""
     budget = Budget.of(epsilon, delta)

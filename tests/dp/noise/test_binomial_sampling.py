@@ -153,9 +153,9 @@ def pooled(drawn, noise):
     ],
 )
 def test_the_law_is_binomial(n, p):
-    """4,000 draws, chi-square; false alarms 10⁻⁴ each. p off by a tenth (30 % for n = 1) fails."""
+    """1,500 draws, chi-square; false alarms 10⁻⁴ each. p off by a tenth (30 % for n = 1) fails."""
     source = SeededRandomness(1)
-    drawn = [successes(n, rational(p), source) for _ in range(4000)]
+    drawn = [successes(n, rational(p), source) for _ in range(1500)]
     noise = (lambda q: stats.poisson(n * q)) if n > 2**53 else (lambda q: stats.binom(n, q))
     assert pooled(drawn, noise(float(p))) > ALPHA
     assert pooled(drawn, noise(float(p) * (0.7 if n == 1 else 0.9))) < ALPHA
@@ -163,10 +163,10 @@ def test_the_law_is_binomial(n, p):
 
 @pytest.mark.parametrize("factor", [F(7, 10), F(1), F(13, 10)])
 def test_survivors_tell_a_scale_that_is_off_by_30_percent(factor):
-    """Those of 10⁹ empty cells that reach 60 at scale 4, 2,000 (by day 800) times; alarms 10⁻⁴."""
+    """Those of 10⁹ empty cells that reach 60 at scale 4, 2,000 (by day 200) times; alarms 10⁻⁴."""
     source, stated = SeededRandomness(2), survival(F(4), 60)
     drawn = [
-        successes(10**9, survival(4 * factor, 60), source) for _ in range(2_000 if NIGHT else 800)
+        successes(10**9, survival(4 * factor, 60), source) for _ in range(2_000 if NIGHT else 200)
     ]
     fits = pooled(drawn, stats.poisson(10**9 * stated(200)[0] / 2**200)) > ALPHA
     assert fits == (factor == 1)
