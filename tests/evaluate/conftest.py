@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import understudy as us
+from night import NIGHT
 from understudy._parallel import single_threaded
 from understudy.data.table import Table
 from understudy.demo import demo_data, demo_schema
+from understudy.evaluate import propensity
 from understudy.evaluate.comparison import Comparison
 from understudy.release.decoding import decode
 
@@ -58,6 +60,15 @@ def draw_rows(n, seed):
 def one_thread():
     """Small fits on several threads wait for each other on a busy machine."""
     with single_threaded():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def few_permutations():
+    """By day trees are fitted to as few permuted labels as they may be: half of an evaluation."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not NIGHT:
+            patch.setattr(propensity, "_TREE_WORK", 0)
         yield
 
 

@@ -119,17 +119,20 @@ def test_correlations_of_numbers_beyond_their_bounds_are_of_numbers_that_are_cut
 
 @each_request
 def test_every_command_on_the_page_and_every_name_in_show_is_answered(name):
+    """Of those on the page that are not listed, which the test above asks, each is asked."""
     made = release(name)
+    kinds = {one.kind.question: one for one in asked(name)}
+    told = [one for each in kinds.values() for one in each.answered.values()]
+    known = {*(f"{one.kind} {one.formula}" for one in told), *REQUESTS[name].get("analyses", ())}
     commands = re.findall(r"understudy analyze release [^<\n]+", html.unescape(public_page(made)))
     assert commands
     for command in commands:
         *_, kind, formula = shlex.split(command)
-        if f"{kind} {formula}" not in REQUESTS[name].get("analyses", ()):
+        if f"{kind} {formula}" not in known:
             assert us.analyze(made, kind, formula).valid, command
     table = answers_table(made)
-    kinds = {one.kind.question: one for one in asked(name)}
-    for question, told in zip(table.columns[0].cells, table.columns[1].cells, strict=True):
-        _, _, names = str(told).partition("\n")
+    for question, cell in zip(table.columns[0].cells, table.columns[1].cells, strict=True):
+        _, _, names = str(cell).partition("\n")
         listed = {f"{one.kind} {one.formula}" for one in kinds[question].answered.values()}
         assert set(names.removesuffix(" …").replace("\\[", "[").split(", ")) - {""} <= listed
 
