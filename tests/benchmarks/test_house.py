@@ -71,7 +71,7 @@ def test_a_closure_follows_imports_in_functions_and_what_is_taken_from_a_package
 
 
 @pytest.mark.parametrize("module", [trusted.GATE, trusted.ENGINE])
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly
 def test_a_closure_holds_all_that_an_import_loads(module, package):
     """Of the module and of its room, whose first file runs too."""
     code = f"import sys, {module}\nprint(*(n for n in sys.modules if n[:11] == 'understudy.'))"

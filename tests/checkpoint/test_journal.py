@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from night import NIGHT
 from understudy.checkpoint import journal as journals
 from understudy.checkpoint import replay
 from understudy.checkpoint.journal import JOURNAL_FILE, Journal, pack, unpack
@@ -788,6 +789,8 @@ def test_a_lost_last_round_ends_the_rounds_before_it(tmp_path, disk):
         if not killed_at(disk, folder, at, "before", in_rounds):
             break
         total += 1
+        if at % 3 and at < total_writes() - 1 and not NIGHT:
+            continue
         journal = opened(folder)
         door = gate(journal)
         in_rounds(door)

@@ -91,7 +91,7 @@ def schema_of(n_columns, *, reviewed):
     return text
 
 
-@pytest.mark.parametrize("n_columns", [5, 35])
+@pytest.mark.parametrize("n_columns", [pytest.param(5, marks=pytest.mark.nightly), 35])
 def test_every_page_before_a_release_is_shown(tmp_path, n_columns):
     visitor = Visitor(tmp_path)
     project = visitor.new_project()

@@ -136,8 +136,8 @@ def require_all_spent(place, told, processes, spends, cap):
 
 
 def test_a_few_processes_spend_a_file(tmp_path):
-    place = made(str(tmp_path / "ledger"), 1)
-    require_all_spent(place, tmp_path / "told", 3, 5, 1)
+    cap = Fraction(2, 5)
+    require_all_spent(made(str(tmp_path / "ledger"), cap), tmp_path / "told", 2, 4, cap)
 
 
 @pytest.mark.nightly

@@ -245,7 +245,7 @@ def pooled(schema, unit, *, seed):
     return Counter(cell for cell in cells if NO_MEMBER not in cell)
 
 
-@pytest.mark.parametrize("slots", [2, 3])
+@pytest.mark.parametrize("slots", [2, pytest.param(3, marks=pytest.mark.nightly)])
 def test_a_cut_would_double_what_a_member_changes(slots):
     """Why there is none: of more than `slots` members, who comes may push another one out."""
     schema, most = schema_of(slots, OLDEST), 0

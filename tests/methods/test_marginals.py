@@ -207,6 +207,7 @@ def test_runs_are_groups_of_values_in_their_order():
     assert CompressedDomain(schema, {"pay": groups}).runs("pay") == [1, 0]
 
 
+@pytest.mark.nightly
 def test_a_larger_budget_has_finer_runs():
     """Of the same 3,000 records: as many runs as a cell of two columns has records beside noise."""
     rows, finest = work(3_000), []

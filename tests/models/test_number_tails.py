@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from night import NIGHT
 from understudy.methods.binning import fine_bins
 from understudy.models import number_line
 from understudy.models.number_line import (
@@ -141,12 +142,12 @@ def test_a_heap_in_the_tail_stays():
 
 def test_a_tail_on_heaps_keeps_its_records():
     """Hours of which most are even: no smooth tail fits, and one that is forced to has few records.
-    Over 60 draws of noise the numbers beyond 8 are within an eighth, and the even ones stay."""
+    Over all draws of noise the numbers beyond 8 are within an eighth, and the even ones stay."""
     column = Integer(kind="integer", lower=0, upper=24, bins=25)
     exact = 4 * np.array([170.0, 590, 760, 490, 350, 175, 120, 30, 65])
     exact = np.append(exact, [19.0, 122, 9, 96, 9, 24, 17, 10, 2, 7, 0, 14, 2, 2, 1, 22])
     rng, stddev, found = np.random.default_rng(1), np.full(25, 22.0), []
-    for _ in range(60):
+    for _ in range(60 if NIGHT else 30):
         noisy = exact + rng.normal(size=25) * stddev
         held = estimate_support(column, noisy, stddev, exact.sum())
         found.append(estimated_records(column, noisy, stddev, exact.sum(), held))
@@ -229,7 +230,7 @@ def few_beside_a_heap(n, share, seed):
 
 
 def test_few_records_beside_a_heap_lie_where_noise_lets_them_lie():
-    """250 of 5,000 numbers are no zeros, and no state of them is told from noise. Over 40 draws
+    """250 of 5,000 numbers are no zeros, and no state of them is told from noise. Over all draws
     their mean is within a factor of two, by its logarithm: between 0 and three times it before."""
     schema = Schema.model_validate({"columns": {"x": amounts().model_dump(exclude_none=True)}})
     column = schema.with_bins(fine_bins(schema, 128)).columns["x"]
@@ -238,7 +239,7 @@ def test_few_records_beside_a_heap_lie_where_noise_lets_them_lie():
     exact = np.bincount(np.searchsorted(lows, values, side="right") - 1, minlength=column.size)
     rng, stddev, found = np.random.default_rng(2), np.full(column.size, 25.0), []
     middles = np.append((lows[1:] + lows[:-1]) / 2, lows[-1])
-    for _ in range(40):
+    for _ in range(40 if NIGHT else 20):
         noisy = exact + rng.normal(size=column.size) * stddev
         held = estimate_support(column, noisy, stddev, exact.sum())
         masses = estimated_records(column, noisy, stddev, exact.sum(), held)

@@ -49,6 +49,7 @@ def test_the_default_target_has_two_states(compare):
     assert default_target(compare()) == 2
 
 
+@pytest.mark.nightly
 def test_a_fresh_sample_trains_as_well_as_the_original(compare):
     """One seed; within 4 standard errors of the difference."""
     for score in prediction_scores(compare(3000), 2):

@@ -138,7 +138,9 @@ def test_what_asks_about_numbers_beyond_is_refused_and_says_so(release, kind, fo
         us.analyze(release, kind, formula, probability=p)
 
 
-@pytest.mark.parametrize(("kind", "formula", "p"), [RESTING[0], RESTING[2]])
+@pytest.mark.parametrize(
+    ("kind", "formula", "p"), [RESTING[0], pytest.param(*RESTING[2], marks=pytest.mark.nightly)]
+)
 def test_anyway_they_are_stamped(release, kind, formula, p):
     answer = us.analyze(release, kind, formula, probability=p, anyway=True)
     assert not answer.valid

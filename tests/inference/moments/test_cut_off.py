@@ -120,7 +120,7 @@ def test_intervals_cover_the_quantity_that_is_named(releases, everybody, name):
     assert stats.binom.cdf(covered, len(limited), 0.95) > LEAST
 
 
-def test_they_are_several_times_as_narrow(releases, everybody):
+def test_they_are_several_times_as_narrow(releases):
     """As against moments of numbers that are scaled by their bounds, of the same noise."""
     widths = []
     for release in releases[:10]:
@@ -187,7 +187,7 @@ def test_a_killed_run_goes_on_with_the_same_limits(tmp_path):
     assert "pay" in moments.limits
 
 
-def test_declared_analyses_are_cut_off_too_and_planned_so(everybody):
+def test_declared_analyses_are_cut_off_too_and_planned_so():
     """The planned half-width of a slope is within a factor of two of what comes of it."""
     asked = {"analyses": ["ols pay ~ age"], "epsilon": 1, "delta": DELTA}
     made = release_of(5, **asked)

@@ -168,7 +168,7 @@ def test_a_logistic_model_of_members_has_clustered_errors(rows, exact):
 
 
 def test_an_answer_says_of_whom_it_is_and_how_many_units_have_more():
-    households, persons = people(3_000, np.random.default_rng(2), largest=6)
+    households, persons = people(800, np.random.default_rng(2), largest=6)
     answer = us.analyze(release_of(households, persons, ENOUGH), "mean", "age")
     said = " ".join(answer.notes)
     assert "rows of 'person'" in said

@@ -89,14 +89,14 @@ def people(rng, n):
 
 
 def every_record():
-    """One record of each kind that the plain columns can have; no number is out of domain."""
-    each = list(product("fm", "pqr", "uvw", [*range(6), None]))
+    """One record of each kind, of three numbers and none; no number is out of domain."""
+    each = list(product("fm", "pqr", "uvw", [0, 2, 5, None]))
     types = {"a": str, "b": str, "c": str, "x": int}
     return [pl.DataFrame([one], schema=types, orient="row") for one in each]
 
 
 def test_they_are_generalised_least_squares_of_the_full_table():
-    """Of the unknown counts of all 126 kinds of records, by dense normal equations."""
+    """Of the unknown counts of all 72 kinds of records, by dense normal equations."""
     rng, kinds = np.random.default_rng(1), every_record()
     parts = [(("a", "b", "x"), 3.0), (("b", "c", "x"), 2.0), (("c", "x"), 5.0)]
     counts = rng.integers(0, 30, len(kinds)).astype(float)

@@ -233,6 +233,7 @@ def release():
     )
 
 
+@pytest.mark.nightly
 def test_a_fit_is_nearer_for_what_moments_tell(release):
     """Of all pairs together; half of the budget bought the moments, and is not lost to the sets."""
     rows, made = release

@@ -530,7 +530,7 @@ def test_a_release_is_saved_loaded_and_checked(tmp_path, kind, asked):
         ("mixed", {"epsilon": "0.2"}),
     ],
 )
-@pytest.mark.nightly(every=5)
+@pytest.mark.nightly
 def test_the_model_made_again_has_the_exchange_that_made_the_sets(tmp_path, exchanges, kind, asked):
     """From the release in memory and from its folder."""
     schema, frame = (LIKERT, likert()) if kind == "likert" else (MIXED, mixed())
