@@ -17,6 +17,7 @@ import understudy as us
 from understudy.schema import Schema
 from understudy.steward import check as check_file
 from understudy.steward import draft
+from understudy.steward.review import Review, UnnamedEntriesError, entries_of, split_source
 
 SECRET = "SECRET-VALUE-77"
 
@@ -183,11 +184,56 @@ def test_an_edit_with_a_source_decides_all_that_it_names_and_nothing_else(
     told = review("e upper = 730; a form")
     assert "Column 'days': lower also came from the rows; name all of it in this edit" in told
     assert Path("draft.toml").read_bytes() == before
-    lower = schema().columns["days"].lower
-    review(f"e lower = {lower}, upper = 730; a form")
+    whole = next(one for one in told.splitlines() if one.endswith("upper = 730; a form"))
+    assert whole == f"e lower = {schema().columns['days'].lower}, upper = 730; a form"
+    review(whole)
     days = schema().columns["days"]
     assert (days.upper, days.source, days.reviewed) == (730, "a form", True)
     assert (dict(days.confirmed), days.left_as_drafted) == ({"lower": "a form"}, ())
+
+
+def test_the_whole_answer_to_a_half_edit_works_as_it_stands(tmp_path):
+    """Also where levels have commas, quotes and semicolons, and are more than a line holds."""
+    odd = ["a; b", "c, d", 'he said "e"', *(f"a long level, the {k}th" for k in range(12))]
+    pd.DataFrame({"mood": [*odd, ""] * 30}).to_csv(tmp_path / "rows.csv", index=False)
+    place = tmp_path / "draft.toml"
+    place.write_text(us.draft(tmp_path / "rows.csv"), encoding="utf-8")
+    review = Review.of(place)
+    with pytest.raises(UnnamedEntriesError) as refused:
+        review.edit(("columns", "mood"), 'description = "a mood"', "codebook, page 3")
+    assert "a; b" not in str(refused.value)
+    assert "\n" not in refused.value.answer
+    decided = review.edit(("columns", "mood"), *split_source(refused.value.answer))
+    mood = decided.schema.columns["mood"]
+    assert (mood.levels, mood.description) == (review.schema.columns["mood"].levels, "a mood")
+    assert (mood.reviewed, mood.left_as_drafted) == (True, ())
+
+
+def test_a_card_has_the_questions_of_the_draft(monkeypatch, understudy, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(8)
+    rows = pd.DataFrame({"view": rng.choice([1, 2, 3, 9], 300), "trust": rng.integers(1, 5, 300)})
+    rows.to_csv("rows.csv", index=False)
+    assert understudy("schema", "draft", "rows.csv", "-o", "draft.toml").code == 0
+    monkeypatch.setattr(sys, "stdin", io.StringIO("c a form\ns\n"))
+    first, second = understudy("schema", "review", "draft.toml").out.split("\ntrust")[:2]
+    question = "some levels lie apart from the others: are they codes that belong to `missing`?"
+    assert f"CONFIDENTIAL, by the rows: {question}" in first
+    assert question not in second
+
+
+def test_what_came_from_the_rows_is_shown_where_it_is_the_usual_value_too(tmp_path):
+    hours = [f"{hour:02d}:{minute:02d}" for hour in range(24) for minute in (0, 30, 59)]
+    pd.DataFrame({"begun": hours * 5}).to_csv(tmp_path / "rows.csv", index=False)
+    place = tmp_path / "draft.toml"
+    place.write_text(us.draft(tmp_path / "rows.csv"), encoding="utf-8")
+    review, path = Review.of(place), ("columns", "begun")
+    assert {"lower", "upper"} <= {*review.schema.columns["begun"].left_as_drafted}
+    assert {"lower", "upper"} <= {*dict(entries_of(review.part(path)))}
+    with pytest.raises(UnnamedEntriesError) as refused:
+        review.edit(path, 'description = "when"', "a form")
+    decided = review.edit(path, *split_source(refused.value.answer))
+    assert decided.schema.columns["begun"].left_as_drafted == ()
 
 
 def test_nobody_answers(drafted, understudy, monkeypatch):
@@ -259,7 +305,9 @@ def test_no_count_is_shown_and_no_value_that_the_schema_does_not_declare(drafted
     Path("draft.toml").write_text(text, encoding="utf-8")
     told = drafted("s", "s", "s", "s", "s", options=["--data", "rows.csv"])
     findings = [line for line in told.out.split("\n") if "CONFIDENTIAL" in line]
-    assert len(findings) == 2
+    asked = [line for line in findings if line.endswith("?")]  # what the draft's heading asks
+    assert len(findings) == 2 + len(asked)
+    assert all("some levels lie apart" in line for line in asked)
     assert not any(char.isdigit() for line in findings for char in line)
     assert SECRET not in told.out
 

@@ -51,6 +51,8 @@ NAMES = [
     ("amount it has", "number", None),
     ("age_group", "number", None),
     ("number_of_the_month", "number", None),
+    ("Income €/month", "number", None),
+    ("Sex/Gender", "text", "sex in English"),
     ("sex_ratio", "number", None),
     ("pay class", "number", None),
     ("number of children", "number", "children of a person or household, 0 to 20"),

@@ -27,6 +27,15 @@ CASES = {
     "few values": (RNG.integers(0, 20, N), None),
     "a code below a scale": (np.where(RNG.random(N) < 0.1, -1, RNG.integers(0, 11, N)), "below 0"),
     "a scale with both signs": (RNG.integers(-5, 6, N), None),
+    "a code beside a scale": (
+        np.where(RNG.random(N) < 0.1, 9, RNG.integers(1, 6, N)),
+        "apart from the others",
+    ),
+    "a code below few levels": (
+        np.where(RNG.random(N) < 0.1, -1, RNG.integers(1, 6, N)),
+        "apart from the others",
+    ),
+    "a scale of five": (RNG.integers(1, 6, N), None),
 }
 
 

@@ -143,14 +143,14 @@ def describe_plan(plan: Plan) -> None:
     )
 
 
+TYPICAL = "Widths are for numbers of which nine in ten lie within what the schema calls typical."
 SPREADS = (
-    "Widths are for numbers of which nine in ten lie within what the schema calls typical. Where "
-    "it says nothing, it depends on how much of their range numbers use. They are taken to be even "
-    "between their bounds; or all, or only the outcome, or all but it, to lie in a tenth of that; "
-    "or the outcome in less, where bins or decimals allow that. For quantiles by group they may "
-    "also be as many in each bin, or skewed within what is typical. "
-    "Refused: the largest chance that noise hides what the analysis rests on."
+    "Where it says nothing, it depends on how much of their range numbers use. They are taken to "
+    "be even between their bounds; or all, or only the outcome, or all but it, to lie in a tenth "
+    "of that; or the outcome in less, where bins or decimals allow that. For quantiles by group "
+    "they may also be as many in each bin, or skewed within what is typical."
 )
+REFUSED = "Refused: the largest chance that noise hides what the analysis rests on."
 
 
 _MOST_ESTIMATES = 12
@@ -169,7 +169,8 @@ def _expected_table(plan: Plan) -> Table:
         table.add_column(heading, justify="right")
     chances = {row.analysis: row.refusal for row in plan.ranges}
     if plan.ranges:
-        table.caption, table.caption_justify = SPREADS, "left"
+        spreads = [] if all(row.is_sure for row in plan.ranges) else [SPREADS]
+        table.caption, table.caption_justify = " ".join([TYPICAL, *spreads, REFUSED]), "left"
     for analysis, rows in groupby(plan.expected, key=lambda row: row.analysis):
         more = (_percent(chances.get(analysis, 0.0)),) if plan.ranges else ()
         told = [row for row in rows if not row.refused]

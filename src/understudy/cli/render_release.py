@@ -137,10 +137,10 @@ def show_draft(path: Path) -> None:
     """Show what to do with a drafted schema."""
     out.print(
         f"Draft written to {escape(str(path))}. It is [bold]CONFIDENTIAL[/bold]: what its lines "
-        "`drafted` name was read from the rows. `understudy schema review` asks column by column: "
-        "replace each entry by what is publicly known, or name what confirms it as it stands, such "
-        'as confirmed = { levels = "codebook, page 12" }; whatever else is left as drafted makes '
-        "the guarantee conditional.",
+        "`drafted` name was read from the rows, and its first lines say what is left out. Next: "
+        f"understudy schema review {escape(shlex.quote(str(path)))}. It asks column by column: "
+        "replace each entry by what is publicly known, or name the source that confirms it. "
+        "What is left as drafted makes the guarantee conditional.",
     )
 
 

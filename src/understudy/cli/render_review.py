@@ -87,6 +87,8 @@ def show_review(review: Review, path: Path_, left: int, findings: Sequence[str])
         out.print(
             f"  [bold]{entry}[/bold] from the rows; if left: {leak_of(entry)}.", soft_wrap=True
         )
+    for question in review.asked(path):
+        _finding(question)
     for problem in findings:
         _finding(f"the column {problem}.")
 
@@ -186,6 +188,12 @@ def nothing_to_undo() -> None:
 def show_refusal(error: SchemaError) -> None:
     """Show why a decision cannot be."""
     out.print(escape(str(error)), soft_wrap=True)
+
+
+def show_answer(answer: str) -> None:
+    """Show a whole answer, in a line of its own that can be typed as it stands."""
+    out.print("With the values that stand in the file this is the whole line:", soft_wrap=True)
+    out.print(escape(answer), soft_wrap=True)
 
 
 def help_of_keys() -> None:

@@ -23,6 +23,7 @@ from understudy.steward.review import (
     MANY,
     Path_,
     Review,
+    UnnamedEntriesError,
     column_of,
     left_as_drafted,
     split_source,
@@ -169,6 +170,10 @@ class Session:
                 continue
             try:
                 decided = _DECISIONS[key](self, path, rest.strip())
+            except UnnamedEntriesError as error:
+                render_review.show_refusal(error)
+                render_review.show_answer(f"e {error.answer}")
+                continue
             except SchemaError as error:
                 render_review.show_refusal(error)
                 continue

@@ -178,7 +178,10 @@ def _check_bounds(lower: float, upper: float, *, allow_equal: bool) -> None:
 def _check_edges(edges: Sequence[float], lower: float, upper: float) -> None:
     increasing = all(a < b for a, b in pairwise(edges))
     if len(edges) < 2 or not increasing or edges[0] != lower or edges[-1] != upper:
-        raise ValueError("edges in `bins` must increase from lower to upper, both included")
+        raise ValueError(
+            "edges in `bins` must increase from lower to upper, both included; correct them, or "
+            "give their number, such as bins = 20"
+        )
 
 
 def _check_spikes(spikes: Sequence[float], lower: float, upper: float) -> None:

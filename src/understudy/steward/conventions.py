@@ -10,8 +10,8 @@ all the same, which may not be what the rows hold, and is not reviewed.
 A name fits if all of it is one of the convention's words (in English, German, French, Spanish and
 Dutch), or else its last word, or else its first one: "age", "mother's age", "edad de la madre".
 Words of yes or no say so at the beginning alone: "has car", but no "largest amount ever". Of rates
-("visits per week"), and of numbers, groups and indices of something ("number of the month", "age
-group", "sex ratio"), neither end says what they are.
+("visits per week", "income/month"), and of numbers, groups and indices of something ("number of the
+month", "age group", "sex ratio"), neither end says what they are.
 
 Labels are not proposed where surveys differ: which sex is 1, no convention says of this table.
 """
@@ -39,6 +39,10 @@ _SOURCE = "convention: "
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _RATES = {"per", "pro", "par", "por"}
+_SLASH = re.compile(
+    r"/(?=\s*(?:hour|day|week|month|year|h|mo|stunde|tag|woche|monat|jahr|heure|jour|semaine|mois|an|"
+    r"hora|dia|semana|mes|ano|uur|dag|maand|jaar)\b)"
+)
 _COLUMN: TypeAdapter[Column] = TypeAdapter(Column)
 
 
@@ -135,7 +139,8 @@ def type_of(column: Column) -> Type:
 def _words(name: str) -> list[str]:
     spread = _HUMP.sub(" ", name)
     plain = unicodedata.normalize("NFKD", spread.replace("ß", "ss"))
-    return _WORDS.findall("".join(c for c in plain if not unicodedata.combining(c)).casefold())
+    bare = "".join(c for c in plain if not unicodedata.combining(c)).casefold()
+    return _WORDS.findall(_SLASH.sub(" per ", bare))
 
 
 @cache

@@ -25,7 +25,8 @@ So the draft asks, and names the entry; a person answers from elsewhere. CONFIDE
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -42,7 +43,7 @@ from understudy.data.csv import is_delimited
 from understudy.data.frames import UNLIKE, is_pandas, text
 from understudy.data.frames import column as named
 from understudy.data.rows import Rows
-from understudy.schema import Column, Continuous, Integer
+from understudy.schema import Categorical, Column, Continuous, Integer, Ordinal
 from understudy.schema.base import Code, number_of
 from understudy.schema.temporal import DAY_SECONDS
 from understudy.schema.time_expressions import (
@@ -293,10 +294,13 @@ def _meant(seen: dict[str, Any]) -> str:
     """Describe what texts rather are; codes with leading zeros are texts."""
     least = _NEARLY_ALL * seen["n_values"]
     if seen["n_other_days"] > least:
-        return "days, which are read as YYYY-MM-DD"
+        return "days, which are read as YYYY-MM-DD: write them so in the file, and draft again"
     written = seen["n_marked"] - seen["n_numbers"]
     if written and seen["n_marked"] > least and not seen["n_codes"]:
-        return "numbers, which are read as plain digits with a minus and a point"
+        return (
+            "numbers, which are read as plain digits with a minus and a point: write them so in "
+            "the file, and draft again"
+        )
     return ""
 
 
@@ -525,6 +529,7 @@ _FEW_DIFFERENT = 30  # values, of which each has a place of its own anyway
 _FEW_NEGATIVE = 2  # different values below 0, which are rather codes beside twice as many others
 _FAR = 10.0  # times as far from the middle as nearly all are
 _NEARLY_ALL_WHOLE = 0.99
+_CODES = re.compile("[789]+")  # what surveys write for "do not know", "refused" and the like
 
 Values = NDArray[np.float64]
 
@@ -537,6 +542,8 @@ def questions(column: Column, profile: Profile, profiler: Profiler) -> Iterator[
         profile: of its values.
         profiler: of its table.
     """
+    if isinstance(column, Categorical | Ordinal) and _has_codes(column.levels):
+        yield "some levels lie apart from the others: are they codes that belong to `missing`"
     if not isinstance(column, Integer | Continuous) or column.derived or profile.shape != "number":
         return
     counts = profiler.counts(profile).sort("value")
@@ -562,6 +569,26 @@ def questions(column: Column, profile: Profile, profiler: Profiler) -> Iterator[
             "a few numbers lie far from the others, and wide bounds make all answers less exact: "
             "are they codes that belong to `missing`, or mistakes"
         )
+
+
+def _has_codes(levels: Sequence[object]) -> bool:
+    """Return whether numbers that count from 0 or 1 have others beside them, as 9 and -1 may be.
+
+    Example:
+        >>> _has_codes([1, 2, 3, 4, 5, 9]), _has_codes([-1, 1, 2]), _has_codes([0, 1, 88, 99])
+        (True, True, True)
+        >>> _has_codes([*range(11)]), _has_codes([-1, 0, 1]), _has_codes([10, 20, 30])
+        (False, False, False)
+    """
+    numbers = sorted(one for one in levels if type(one) is int)
+    usual = [one for one in numbers if one >= 0]
+    run = [one for k, one in enumerate(usual) if one == usual[0] + k]
+    if len(numbers) < len(levels) or len(run) <= 1:
+        return False
+    if numbers[0] < 0:
+        return numbers[0] != -usual[-1]  # a scale from -2 to 2 is none
+    beyond = usual[len(run) :]
+    return bool(beyond) and all(_CODES.fullmatch(str(one)) for one in beyond)
 
 
 def _heaps(values: Values, share: Values) -> list[int]:

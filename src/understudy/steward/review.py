@@ -7,6 +7,7 @@ or confirmed with a source, for this column alone.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -81,6 +82,22 @@ def is_rule(path: Path_) -> bool:
     return path[-2:-1] != ("columns",) and len(path) in (2, 4) and path[-2] in _RULES
 
 
+class UnnamedEntriesError(SchemaError):
+    """An edit names a source, and not all that came from the rows.
+
+    Attributes:
+        answer: the whole edit in one line, as it could be typed. It holds values of the schema's
+            file, so it is for whoever reviews that file, and stands in no message.
+    """
+
+    def __init__(self, name: str, unnamed: Sequence[str], answer: str) -> None:
+        super().__init__(
+            f"{name}: {', '.join(unnamed)} also came from the rows; name all of it in this edit, "
+            "or first confirm with a source what stays."
+        )
+        self.answer = answer
+
+
 def left_as_drafted(part: Part) -> tuple[str, ...]:
     """Entries that stand as they were read from the rows; rules are never read."""
     return part.left_as_drafted if isinstance(part, Reviewed) else ()
@@ -93,6 +110,7 @@ def entries_of(part: Part) -> Iterator[tuple[str, Any]]:
     """
     own = ("columns", *_RULES) if isinstance(part, MemberTable) else ()
     content = part.model_dump(exclude_defaults=True, by_alias=True, exclude={*own})
+    content |= part.model_dump(by_alias=True, include={*left_as_drafted(part)})  # usual ones too
     known = [key for key in COLUMN_ORDER if key in content]
     for key in (*known, *(key for key in content if key not in known)):
         if key not in _TOLD_APART:
@@ -209,6 +227,12 @@ class Review:
         """Return the part of the schema that a decision is about."""
         return self.schema.file if path == ("file",) else self.parts[path]
 
+    def asked(self, path: Path_) -> tuple[str, ...]:
+        """List what the heading of a draft says of a column: questions that the rows raise."""
+        head = str(self.text).partition("\n\n")[0]
+        about = re.escape(f"#   {column_of(path)!r}: ")
+        return tuple(re.findall(rf"^{about}(.+)$", head, re.MULTILINE)) if column_of(path) else ()
+
     def accept(self, *paths: Path_, source: str = "") -> Review:
         """Reviewed as they stand, in one decision; refused where something was read from the rows.
 
@@ -301,8 +325,9 @@ class Review:
             source: where the column as it then stands comes from.
 
         Raises:
-            SchemaError: no TOML, or no schema comes of it; or a source is named, and an entry that
-                the edit does not name is left as drafted.
+            SchemaError: no TOML, or no schema comes of it.
+            UnnamedEntriesError: a source is named, and an entry that the edit does not name is left
+                as drafted.
         """
         entries = _entries_in(entry)
         if not entries:
@@ -320,10 +345,10 @@ class Review:
             return changed
         left = left_as_drafted(changed.part(path))
         if unnamed := [one for one in left if one not in entries]:
-            raise SchemaError(
-                f"{self.name(path)}: {', '.join(unnamed)} also came from the rows; name all of it "
-                "in this edit, or first confirm with a source what stays."
-            )
+            kept = dict(entries_of(changed.part(path)))
+            whole = {**{one: kept[one] for one in unnamed}, **entries}
+            answer = f"{_in_one_line(whole)}; {source.strip()}"
+            raise UnnamedEntriesError(self.name(path), unnamed, answer)
         decided = changed.confirm(path, source) if left else changed.accept(path, source=source)
         return replace(decided, decisions=changed.decisions)
 
@@ -471,6 +496,17 @@ def split_source(text: str) -> tuple[str, str]:
         if letter == ";" and _entries_in(text[:k]):  # one within a text leaves no entries
             return text[:k].strip(), text[k + 1 :].strip()
     return text.strip(), ""
+
+
+def _in_one_line(entries: Mapping[str, Any]) -> str:
+    """Entries as somebody could type them, in one line.
+
+    Example:
+        >>> _in_one_line({"lower": 0, "levels": ["a, b", "c"]})
+        'lower = 0, levels = ["a, b", "c"]'
+    """
+    texts = (toml.entry_text(key, value) for key, value in entries.items())
+    return ", ".join(" ".join(map(str.strip, text.strip().split("\n"))) for text in texts)
 
 
 def _entries_in(text: str) -> dict[str, Any]:
