@@ -7,6 +7,7 @@ measurements allow (`understudy.inference.rules`), and refuses where there is no
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -20,7 +21,7 @@ from understudy.inference.analysis import STAMP, Analysis
 from understudy.inference.caveats import are_steady
 from understudy.inference.combining import Pooled, require_level
 from understudy.inference.conditions import UntoldError, require_told
-from understudy.inference.counts import estimate_counts, estimate_draws
+from understudy.inference.counts import Counted, estimate_counts, estimate_draws
 from understudy.inference.declarations import add_advice
 from understudy.inference.design_effects import (
     effect_notes,
@@ -452,6 +453,9 @@ def _from_line(release: Release, estimand: Estimand, *, level: float) -> Analysi
     if found is None:
         return None
     counted, cells = found
+    if cells.columns.items() <= release.schema.columns.items():  # the bins of the schema
+        own = caveats.count_notes((), estimand, counted)
+        return _counted_analysis(release, estimand, counted, COUNTS_REASON, level=level, said=own)
     said = caveats.line_notes(cells, estimand, counted, level)
     return _valid(estimand, counted.pooled, number_line.REASON, counted.dropped, level, *said)
 
@@ -509,23 +513,34 @@ def _doubt(answer: SetAnswer, facts: Facts) -> str:
 
 
 def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: float) -> Analysis:
-    if estimand.kind == "quantile":
-        counted = count_quantiles(estimand, release.measurements, release.schema)
-        said = caveats.count_notes(release.measurements, estimand, counted)
-    elif facts.full:
-        counted = estimate_counts(estimand, release.measurements, release.schema)
-        said = caveats.count_notes(release.measurements, estimand, counted)
+    reason, tables = select_rule(facts).reason(facts), release.measurements
+    if estimand.kind == "quantile" or facts.full:
+        count = count_quantiles if estimand.kind == "quantile" else estimate_counts
+        counted = count(estimand, tables, release.schema)
+        said = caveats.count_notes(tables, estimand, counted)
     else:
         counted = estimate_draws(estimand, release)
         said = caveats.draw_notes(estimand, counted)
-    pooled = counted.pooled
-    numeric = estimand.columns if counted.varied else ()
+    return _counted_analysis(release, estimand, counted, reason, level=level, said=said)
+
+
+def _counted_analysis(
+    release: Release,
+    estimand: Estimand,
+    counted: Counted,
+    reason: str,
+    *,
+    level: float,
+    said: Iterable[str],
+) -> Analysis:
+    """An answer from counts in the bins of the schema, with what is to be said of these."""
+    pooled, numeric = counted.pooled, estimand.columns if counted.varied else ()
     more = (
         *said,
         *caveats.number_notes(release, numeric, pooled, estimand.kind, level),
         *caveats.clipping_notes(release, estimand.used, estimand.kind),
     )
-    return _valid(estimand, pooled, select_rule(facts).reason(facts), counted.dropped, level, *more)
+    return _valid(estimand, pooled, reason, counted.dropped, level, *more)
 
 
 def _require_allowed(release: Release, facts: Facts, *, anyway: bool) -> None:

@@ -15,12 +15,28 @@ the sum of these over the bin, T the count of the bin and u its variance,
 the sum over a bin being the average of T and Σ y by inverse variance. What is beyond the bounds
 counts as the bound, as in the table: its cells are added to those that hold the bounds. As noise of
 cells then goes together, it is kept by its sources: N̂ = mix·(line, table).
+
+**Sums of cells.** Tables of several columns count groups of states, of which few have records, and
+all cells of a column and the records out of domain add up to n, which is public or was bought with
+little noise of its own. So counts y with the covariance C, and sums t = Ay + e of them, where e has
+the covariance V, are put together by generalised least squares once more:
+
+    N̂ = y + CA'(ACA' + V)⁻¹(t − Ay).
+
+What a long line tells of most of its cells is then told by the few others: with n known, the sum of
+m of k cells of equal noise v has the noise v·m·(k − m)/k instead of v·m. A tail that is one group
+has the noise of one cell.
+
+Which states share a group was chosen by noisy counts that were released before, whose noise is in
+y. Noise of a group is independent of that, so sums t are unbiased; y is so only on average over the
+groups. The error this leaves is small, since y counts little where groups are large:
+`benchmarks/grouped_counts.py`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -174,11 +190,12 @@ def covering(
         columns: of a question.
     """
     found = tuple(one for one in measurements if covers(one, columns))
+    return tuple(one for one in found if not any(_lacks_more(one, other) for other in found))
 
-    def lacks_more(one: Measurement, other: Measurement) -> bool:
-        return one.outside - other.outside > _CLEARLY * math.hypot(one.stddev, other.stddev)
 
-    return tuple(one for one in found if not any(lacks_more(one, other) for other in found))
+def _lacks_more(one: Measurement, other: Measurement) -> bool:
+    """Return whether more records are out of domain in one table than in another, clearly."""
+    return one.outside - other.outside > _CLEARLY * math.hypot(one.stddev, other.stddev)
 
 
 def line_of(measurements: Sequence[Measurement], name: str) -> Measurement | None:
@@ -249,6 +266,83 @@ def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema)
         numbers = np.concatenate([numbers, table.counts])
         variances = np.concatenate([variances, table.variances])
     return Counts(mix @ numbers, mix**2 @ variances, Sources(mix, variances))
+
+
+def column_counts(
+    name: str,
+    measurements: Sequence[Measurement],
+    schema: Schema,
+    n: tuple[float, float],
+    line: Measurement | None = None,
+) -> Counts:
+    """Counts of a column by all that counts its states, or groups of them, and by their number.
+
+    Args:
+        name: of the column.
+        measurements: of a release; full tables that cover the column, if no line is given.
+        schema: of the release.
+        n: number of records, and the standard deviation of the noise in it.
+        line: in whose cells to count; None for the states of the schema.
+    """
+    column, tables = schema.columns[name], covering(measurements, (name,))
+    if line is None:
+        found, states = bin_table(tables, schema, name), np.arange(column.size)
+    else:
+        fine = line_schema(line, schema).columns[name]
+        assert isinstance(column, NUMERIC)
+        assert isinstance(fine, NUMERIC)
+        found, states = line_table(line, tables, schema), coarse_states(fine, column)
+    counted = [*tables, *([] if line is None else [line])]
+    for one in _grouped(name, measurements, counted):
+        sums = marginal(one, (name,), schema)
+        places = np.array(one.groups[name])[states]
+        rows = np.equal.outer(np.arange(len(sums.counts)), places).astype(np.float64)
+        found = _fit_sums(found, rows, sums.counts, sums.variances)
+    deviations = np.array([one.stddev for one in counted])
+    exact = deviations == 0
+    precise = exact if exact.any() else deviations**-2.0
+    weights = precise / precise.sum()
+    inside = n[0] - float(weights @ [one.outside for one in counted])
+    variance = n[1] ** 2 + float(weights**2 @ deviations**2)
+    rows = np.ones((1, found.counts.shape[-1]))
+    return _fit_sums(found, rows, np.array([inside]), np.array([variance]))
+
+
+def _grouped(
+    name: str, measurements: Sequence[Measurement], counted: Sequence[Measurement]
+) -> Iterator[Measurement]:
+    """Tables in which states of a column share groups, without those that lack records."""
+    for one in measurements:
+        if (
+            one.kind is Kind.TABLE
+            and name in one.groups
+            and name not in one.bins
+            and not one.family.is_truncated
+            and not any(_lacks_more(one, other) for other in counted)
+        ):
+            yield one
+
+
+def _fit_sums(table: Counts, rows: Floats, numbers: Floats, variances: Floats) -> Counts:
+    """Counts with the sources of their noise, fitted to what noise of its own says of sums of them.
+
+    Args:
+        table: the counts.
+        rows: which cells each sum has, shape (k, cells).
+        numbers: the sums, shape (k,).
+        variances: of their noise, shape (k,).
+    """
+    assert table.sources is not None
+    mix, own = table.sources.mix, table.sources.variances
+    told = rows @ mix
+    shared = (mix * own) @ told.T
+    whole = (told * own) @ told.T + np.diag(variances)
+    known = np.flatnonzero(np.diag(whole) > 0)  # the others are free of noise on both sides
+    gain = np.linalg.solve(whole[np.ix_(known, known)], shared[:, known].T).T
+    counts = table.counts + gain @ (numbers - rows @ table.counts)[known]
+    mix = np.hstack([mix - gain @ told[known], gain])
+    own = np.append(own, variances[known])
+    return Counts(counts, mix**2 @ own, Sources(mix, own))
 
 
 def bin_table(tables: Sequence[Measurement], schema: Schema, name: str) -> Counts:

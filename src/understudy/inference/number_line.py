@@ -58,11 +58,10 @@ from understudy.inference.linear import require_firm
 from understudy.inference.noisy_tables import (
     Counts,
     Sources,
-    bin_table,
+    column_counts,
     covering,
     line_of,
     line_schema,
-    line_table,
 )
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import RATIOS, Estimand
@@ -100,19 +99,17 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     assert isinstance(column, NUMERIC)
     assert isinstance(fine, NUMERIC)
     tables = covering(release.measurements, (name,))
-    few = (
-        bool(tables)
-        and not _tells_more(line, fine, column, release.manifest.n_rows)
-        and are_told(estimand, release.schema)
-    )
+    n_rows, told = release.manifest.n_rows, are_told(estimand, release.schema)
+    few = bool(tables) and not _tells_more(line, fine, column, n_rows) and told
     coarse = few or not is_finer(fine, column)
-    if coarse and estimand.kind != "gini":
+    if coarse and not (tables and told) and estimand.kind != "gini":
         return None
-    if coarse and tables:
-        cells, table = release.schema.part([name]), bin_table(tables, release.schema, name)
-    else:
-        table = line_table(line, tables, release.schema)
-    measured = (line, *tables)
+    in_states = coarse and bool(tables)
+    cells = release.schema.part([name]) if in_states else cells
+    measured = tables if in_states else (line, *tables)
+    about = n_rows, release.manifest.inference.rows_stddev
+    own = None if in_states else line
+    table = column_counts(name, release.measurements, release.schema, about, own)
     counted: Counted
     if estimand.kind == "quantile":
         heavy = not all(one.family.is_gaussian for one in measured)

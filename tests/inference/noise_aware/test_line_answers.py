@@ -19,7 +19,7 @@ from understudy.features.grids import LineCells, line_bins
 from understudy.inference.bin_bias import value_ranges
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import ratios, table_estimates
-from understudy.inference.noisy_tables import Counts, line_of, line_table
+from understudy.inference.noisy_tables import Counts, column_counts, line_of, line_table
 from understudy.inference.number_line import REASON
 from understudy.inference.quantiles import counted_curve
 from understudy.inference.question import parse
@@ -105,6 +105,37 @@ def test_counts_of_a_bin_are_the_average_of_both(name):
     mix, noise = found.sources.mix, found.sources.variances
     assert np.allclose(mix * noise @ mix.T, covariance)
     assert np.allclose(found.variances, np.diag(covariance))
+
+
+def test_groups_of_states_and_the_number_of_records_are_fitted_by_least_squares():
+    """All of it at once, by the normal equations; where a total is exact, the sum is as well."""
+    rng = np.random.default_rng(5)
+    schema, numbers = schema_of("real"), people("real", rng, N)
+    table = counted(numbers, schema, rng, Kind.TABLE, 14.0)
+    table = replace(table, outside=9.0)
+    groups = {"x": (0, 0, 1, 1, 1, 2)}  # the last is the code of what is missing
+    sums = np.array([table.counts[:2].sum(), table.counts[2:5].sum(), table.counts[5]]) + [7, -9, 4]
+    grouped = replace(
+        table, counts=sums, codes=np.arange(3), groups=groups, stddev=20.0, scale="400.0"
+    )
+    lacking = replace(grouped, outside=200.0)
+    for spread in (19.0, 0.0):
+        found = column_counts("x", [table, grouped, lacking], schema, (N + 3.0, spread))
+        gather = np.equal.outer(np.arange(3), groups["x"]).astype(float)
+        whole = np.ones((1, 6))
+        design = np.vstack([np.eye(6), gather, whole])
+        variances = [14.0**2] * 6 + [20.0**2] * 3 + [14.0**2 + spread**2]
+        weights = np.diag(1 / np.array(variances))
+        covariance = np.linalg.inv(design.T @ weights @ design)
+        said = np.concatenate([table.counts, sums, [N + 3.0 - 9.0]])
+        assert np.allclose(found.counts, covariance @ design.T @ weights @ said)
+        mix, noise = found.sources.mix, found.sources.variances
+        assert np.allclose(mix * noise @ mix.T, covariance)
+        assert np.allclose(found.variances, np.diag(covariance))
+    exact = replace(table, stddev=0.0, scale="0.0", outside=0.0)
+    kept = column_counts("x", [exact, grouped], schema, (float(N), 0.0))
+    assert np.allclose(kept.counts, table.counts)
+    assert not kept.variances.any()
 
 
 def test_lines_that_were_paid_for_twice_are_averaged():
