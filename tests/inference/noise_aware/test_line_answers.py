@@ -114,7 +114,7 @@ def test_groups_of_states_and_the_number_of_records_are_fitted_by_least_squares(
     table = counted(numbers, schema, rng, Kind.TABLE, 14.0)
     table = replace(table, outside=9.0)
     groups = {"x": (0, 0, 1, 1, 1, 2)}  # the last is the code of what is missing
-    sums = np.array([table.counts[:2].sum(), table.counts[2:5].sum(), table.counts[5]]) + [7, -9, 4]
+    sums = np.add.reduceat(table.counts, [0, 2, 5]) + np.array([7, -9, 4])
     grouped = replace(
         table, counts=sums, codes=np.arange(3), groups=groups, stddev=20.0, scale="400.0"
     )
