@@ -204,7 +204,8 @@ class Profiler:
         return {key: (_shape(answers[key], self._types[key]), answers[key]) for key in keys}
 
     def _ranges(self, shapes: dict[str, Shape]) -> dict[str, dict[str, Any]]:
-        questions, numbers = {}, []
+        questions: dict[str, dict[str, pl.Expr]] = {}
+        numbers: list[pl.Expr] = []
         for key, dtype in self._types.items():
             shape = shapes.get(key) or _typed_shape(dtype)
             if shape in ("number", *_TIMES):
