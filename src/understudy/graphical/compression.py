@@ -105,7 +105,7 @@ class RunPlaces:
         fit: MaxEntropy,
         column: int,
         runs: Sequence[int],
-        ridges: Mapping[int, Ridge] | None = None,
+        ridges: Mapping[int, Ridge | None] | None = None,
         leader: int | None = None,
     ) -> RunPlaces | None:
         """Return what a fit says of one column; None where no partner says anything.
@@ -117,7 +117,7 @@ class RunPlaces:
             fit: over merged states.
             column: its place.
             runs: groups of the column that are runs, in their order on the line.
-            ridges: by place of a partner, its ridge with this column.
+            ridges: by place of a partner, its ridge with this column; None for one not used.
             leader: one of these partners.
         """
         if len(runs) < 2:
@@ -137,8 +137,8 @@ class RunPlaces:
         chances = []
         for k in partners:
             own = _log_chances(pairs[k], masses)
-            if k in along:
-                own = along[k].log_chances(own, with_points=k == leader)
+            if (ridge := along.get(k)) is not None:
+                own = ridge.log_chances(own, with_points=k == leader)
             chances.append(own)
         return cls(column, ranks, partners, tuple(chances), leader)
 

@@ -63,12 +63,10 @@ class Ridge:
     Attributes:
         places: records at each two places, of this column and of its partner (`place_along`).
         runs: groups of the partner that are runs, in their order on the line.
-        ranks: correlation of their ranks, in size.
     """
 
     places: Floats
     runs: tuple[int, ...]
-    ranks: float
 
     def log_chances(self, otherwise: Floats, *, with_points: bool) -> Floats:
         """Log P(state of the partner | place), or of its state and point.
@@ -92,48 +90,63 @@ class Ridge:
         return np.log(np.maximum(found, LEAST_CHANCE)).reshape(n_runs, -1, POINTS)
 
 
-def find_ridges(fit: MaxEntropy, runs: Mapping[int, Sequence[int]]) -> dict[int, dict[int, Ridge]]:
-    """Find the ridges of columns that were measured in one table.
+def find_ridges(
+    fit: MaxEntropy, runs: Mapping[int, Sequence[int]]
+) -> tuple[dict[int, dict[int, Ridge | None]], dict[int, int]]:
+    """Find the ridges of columns that were measured in one table, and by which to place each.
 
     Args:
         fit: over merged states.
         runs: by place of a column, its groups that are runs, in their order on the line.
 
     Returns:
-        By place of a column, its ridges by place of the partner.
+        By place of a column, its ridges by place of the partner, None for one by which neither is
+        placed; and the leaders, as `choose_leaders` gives them.
     """
     tables = [sorted(runs.keys() & {*table}) for table in fit.layout.tables]
-    found: dict[int, dict[int, Ridge]] = {}
+    ranks: dict[int, dict[int, float]] = {}
+    pairs = {}
     for j, k in sorted({pair for table in tables for pair in combinations(table, 2)}):
         pair = np.maximum(fit.marginal((j, k))[np.ix_(runs[j], runs[k])], 0.0)
-        places = place_along(pair)
-        if places is not None:
-            ranks = abs(rank_correlation(pair))
-            found.setdefault(j, {})[k] = Ridge(places, (*runs[k],), ranks)
-            found.setdefault(k, {})[j] = Ridge(places.T, (*runs[j],), ranks)
-    return found
+        if has_ridge(pair):
+            pairs[j, k], pairs[k, j] = pair, pair.T
+            close = abs(rank_correlation(pair))
+            ranks.setdefault(j, {})[k] = ranks.setdefault(k, {})[j] = close
+    leaders = choose_leaders(ranks)
+    found: dict[int, dict[int, Ridge | None]] = {j: dict.fromkeys(own) for j, own in ranks.items()}
+    for j, k in leaders.items():
+        places = place_along(pairs[j, k])
+        found[j][k] = Ridge(places, (*runs[k],))
+        found[k][j] = Ridge(places.T, (*runs[j],))
+    return found, leaders
 
 
-def choose_leaders(ridges: Mapping[int, Mapping[int, Ridge]]) -> dict[int, int]:
+def choose_leaders(ranks: Mapping[int, Mapping[int, float]]) -> dict[int, int]:
     """Choose by which partner's place each column is placed: a spanning forest of closest ridges.
 
     Args:
-        ridges: as `find_ridges` gives them.
+        ranks: correlation of ranks, in size, of columns with a ridge, by place of either.
 
     Returns:
         Place of the leader by place of a column; none for the first of each tree.
     """
     leaders: dict[int, int] = {}
     placed: set[int] = set()
-    while left := ridges.keys() - placed:
-        steps = [(ridges[j][k].ranks, j, k) for j in left for k in ridges[j].keys() & placed]
+    while left := ranks.keys() - placed:
+        steps = [(ranks[j][k], j, k) for j in left for k in ranks[j].keys() & placed]
         if steps:
             _, column, leader = max(steps)
             leaders[column] = leader
         else:
-            column = max(left, key=lambda j: (sum(one.ranks for one in ridges[j].values()), -j))
+            column = max(left, key=lambda j: (sum(ranks[j].values()), -j))
         placed.add(column)
     return leaders
+
+
+def has_ridge(pair: Floats) -> bool:
+    """Whether ranks go together enough in a table of records over runs of two columns."""
+    sizes = sorted(pair.shape)
+    return sizes[0] >= 2 and sizes[1] <= MOST_RUNS and abs(rank_correlation(pair)) >= LEAST_RANKS
 
 
 def rank_correlation(pair: Floats) -> float:
@@ -149,22 +162,18 @@ def rank_correlation(pair: Floats) -> float:
     return float(left @ shares @ right) / squares**0.5 if squares > _TINY else 0.0
 
 
-def place_along(pair: Floats) -> Floats | None:
-    """Tell how places within runs of two columns go together; None for a pair without a ridge.
+def place_along(pair: Floats) -> Floats:
+    """Tell how places within runs of two columns with a ridge go together.
 
     Args:
-        pair: records in each cell, over runs of both columns in their order.
+        pair: records in each cell, none negative, over runs of both columns in their order.
 
     Returns:
         Records at each two places, shape (runs · `POINTS`, runs · `POINTS`). They add up to the
         cells of the pair, and are as many at each place of a run.
     """
-    records = np.maximum(pair, 0.0)
-    total, correlation = float(records.sum()), rank_correlation(records)
-    if not 2 <= min(pair.shape) <= max(pair.shape) <= MOST_RUNS or abs(correlation) < LEAST_RANKS:
-        return None
-    cells = records / total
-    sign = float(np.sign(correlation))
+    total, sign = float(pair.sum()), float(np.sign(rank_correlation(pair)))
+    cells = pair / total
     found = (_given_rows(cells, sign) + _given_rows(cells.T, sign).T) / 2
     even = np.kron(cells, np.full((POINTS, POINTS), 1 / POINTS**2))
     return total * _rake((1 - EVEN) * found + EVEN * even, cells)

@@ -76,7 +76,7 @@ from understudy.graphical.compression import (
     shapes,
 )
 from understudy.graphical.estimation import MaxEntropy, Observation
-from understudy.graphical.ridges import choose_leaders, find_ridges
+from understudy.graphical.ridges import find_ridges
 from understudy.mechanisms.tables import MAX_CELLS
 from understudy.methods.base import (
     Beside,
@@ -712,8 +712,7 @@ def run_places(merged: CompressedDomain, fit: MaxEntropy) -> dict[int, RunPlaces
         for j, name in enumerate(merged.schema.names)
         if name in merged.groups and is_ordered(merged.schema.columns[name])
     }
-    ridges = find_ridges(fit, runs)
-    leaders = choose_leaders(ridges)
+    ridges, leaders = find_ridges(fit, runs)
     places = {
         j: RunPlaces.of(fit, j, own, ridges.get(j), leaders.get(j)) for j, own in runs.items()
     }
