@@ -105,7 +105,7 @@ def find_ridges(
     """
     tables = [sorted(runs.keys() & {*table}) for table in fit.layout.tables]
     ranks: dict[int, dict[int, float]] = {}
-    pairs = {}
+    pairs: dict[tuple[int, int], Floats] = {}
     for j, k in sorted({pair for table in tables for pair in combinations(table, 2)}):
         pair = np.maximum(fit.marginal((j, k))[np.ix_(runs[j], runs[k])], 0.0)
         if has_ridge(pair):
