@@ -176,7 +176,7 @@ def test_an_altered_chain_is_refused(amended_folder, tmp_path, change):
 def test_what_is_bought_follows_from_the_question():
     def bought(*analyses):
         asked = question_file({"analyses": list(analyses)})
-        found = purchases(asked.analyses, SCHEMA, Budget.of(1), {})
+        found = purchases(asked.analyses, SCHEMA, Budget.of(1), {}, {})
         assert sum(purchase.share for purchase in found) == 1
         return [type(purchase.mechanism).__name__ for purchase in found]
 
@@ -189,10 +189,28 @@ def test_what_is_bought_follows_from_the_question():
     assert bought(CROSSED, MODEL, MEAN) == ["NoisyTables", "NumberLines", "SecondMoments"]
 
 
+def test_answers_have_the_tables_of_declared_questions(people, tmp_path):
+    """Conditions on numbers that no bin of the release tells, and on levels, which are grouped."""
+    us.synthesize(people, SCHEMA, epsilon=1, sets=2).save(tmp_path / "one")
+    share = {"kind": "proportion", "formula": "city ~ job where age >= 37"}
+    ratio = {"kind": "odds-ratio", "formula": "city + {age >= 37} where job in ['a', 'c']"}
+    asked = {"analyses": [share, ratio]}
+    us.answer(asked, people, tmp_path / "one", epsilon=8).save(tmp_path / "two")
+    later = us.Release.load(tmp_path / "two")
+    first, second = [one for one in later.measurements if one.beside]
+    assert first.bins == second.bins == {"age": (0, 37, 99)}
+    assert second.groups == {"job": (0, 1, 0)}
+    kept = people[(people["age"] >= 37) & (people["job"] == "a")]
+    found = us.analyze(later, **share).to_frame().loc["city[x] | job[a]"]
+    truth = kept["city"].eq("x").mean()
+    assert abs(found["estimate"] - truth) < 6 * found["stderr"] < 0.3
+    assert us.analyze(later, **ratio).valid
+
+
 def test_what_a_release_has_in_finer_bins_than_a_line_is_counted_in_these():
     asked = question_file({"analyses": [{"kind": "quantile", "formula": "income"}]})
     fine = SCHEMA.with_bins({"income": tuple(range(101))})
-    (purchase,) = purchases(asked.analyses, fine, Budget.of(1), {})
+    (purchase,) = purchases(asked.analyses, fine, Budget.of(1), {}, {})
     assert purchase.mechanism.marginals == (("income",),)
 
 

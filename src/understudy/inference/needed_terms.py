@@ -119,12 +119,18 @@ def all_needed(estimand: Estimand, schema: Schema) -> tuple[NeededTerms, ...]:
 
 
 def _is_by_levels(estimand: Estimand, schema: Schema) -> bool:
-    """Whether a question is of one mean among levels, which is a mean by group."""
+    """Whether a question is of one mean among few levels, which is a mean by group."""
     if estimand.kind != "mean" or estimand.groups:
         return False
     named = formulas.columns_of(formulas.as_formula(estimand.where), schema.names)
     asked = [schema.columns[name] for name in named]
-    return all(column.size <= 2 or not isinstance(column, NUMERIC) for column in asked)
+    return all(
+        column.size <= (2 if isinstance(column, NUMERIC) else _FEW_LEVELS) for column in asked
+    )
+
+
+_FEW_LEVELS: Final = 16
+"""Second moments of a column of more have more noise than those of the records that count."""
 
 
 def _is_plain(factor: Factor) -> bool:

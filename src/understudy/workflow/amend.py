@@ -18,7 +18,9 @@ if the set were the table. Nothing confidential is read.
 
 **What is bought to answer some analyses of a question after a release.**
 
-Counts of a table, where two traits or only levels are asked about and the table is small; number
+A table of its own for what a declared question would have one for, such as shares among some
+records, in its own bins and groups (`understudy.inference.own_tables`). Counts of a table, where
+two traits or only levels are asked about and the table is small; number
 lines for quantiles, totals, shares of conditions on a number and means of functions of it; both
 second moments and lines for means of numbers; second moments for everything else. Where a release
 has a number in bins that no line divides, its table in these bins stands for the line. Each
@@ -28,13 +30,16 @@ analysis has an equal part.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Unpack
 
+import numpy as np
+
+from understudy._arrays import Floats
 from understudy._validation import path_of
 from understudy.checkpoint.journal import open_journal
 from understudy.checkpoint.replay import remove as remove_checkpoint
@@ -53,7 +58,7 @@ from understudy.errors import (
     NotPrivateError,
     ReleaseError,
 )
-from understudy.features.grids import is_finer, line_bins
+from understudy.features.grids import LineCells, is_finer, line_bins
 from understudy.features.scores import Limits
 from understudy.inference.amended import amended_answers
 from understudy.inference.analysis import half_width_text
@@ -62,11 +67,14 @@ from understudy.inference.declared import (
     DeclaredAnalysis,
     QuestionFile,
     by_absences,
+    by_tables,
     by_terms,
     on_lines,
     question_file,
 )
 from understudy.inference.measured_moments import limits_of
+from understudy.inference.noisy_tables import line_of
+from understudy.inference.own_tables import bins_of_lines
 from understudy.inference.question import TWO_WAY
 from understudy.mechanisms.second_moments import SecondMoments
 from understudy.mechanisms.tables import NoisyTables, NumberLines
@@ -109,7 +117,11 @@ class Purchase:
 
 
 def purchases(
-    analyses: Sequence[DeclaredAnalysis], schema: Schema, budget: Budget, limits: Limits
+    analyses: Sequence[DeclaredAnalysis],
+    schema: Schema,
+    budget: Budget,
+    limits: Limits,
+    lines: Mapping[str, Floats],
 ) -> tuple[Purchase, ...]:
     """List the purchases for some analyses; each has an equal part of the whole.
 
@@ -118,13 +130,25 @@ def purchases(
         schema: of the release.
         budget: whose unit decides on the noise.
         limits: at which the release cuts numbers off.
+        lines: column → counts of the cells of its number line, where one was released.
     """
     each, noise = Fraction(1, len(analyses)), natural_noise(budget.accounting)
+    analyses, own_tables = by_tables(analyses, schema)
+    apart = [
+        NoisyTables(
+            (own.columns,),
+            noise,
+            beside=True,
+            bins={**own.bins, **bins_of_lines(own.even, schema, lines)},
+            groups=own.groups,
+        )
+        for own in own_tables
+    ]
     of_levels = [one for one in analyses if _small_table(one, schema)]
     lined = [one for one in analyses if one not in of_levels and on_lines([one], schema)]
     alone = [one for one in lined if _by_counts_alone(one, schema)]
     numbers = [one for one in analyses if one not in of_levels and one not in alone]
-    found = []
+    found = [Purchase(asked, each) for asked in apart]
     if of_levels:
         tables = tuple(dict.fromkeys(one.estimand(schema).columns for one in of_levels))
         share = each * len(of_levels)
@@ -364,13 +388,20 @@ def _price_question(
     """Price all purchases by public facts, so that nothing is refused half-way."""
     schema = parent.release.schema
     asked.require_asked(schema)
-    for analysis in asked.analyses:
+    for analysis in by_tables(asked.analyses, schema)[0]:  # others have bins of their own
         try:
             require_bins(analysis.estimand(schema), schema)
         except UntoldError as error:
             raise UntoldError(f"{error} An amendment keeps the bins of its release.") from None
     terms, whole = terms_of(schema, budget), _spend(parent, budget)
-    bought = purchases(asked.analyses, schema, budget, limits_of(parent.release))
+    released = parent.release.measurements
+    lines = {
+        one.columns[0]: np.asarray(one.counts, dtype=np.float64)
+        for name in schema.names
+        if (one := line_of(released, name)) is not None
+        and len(one.counts) == LineCells.of_line(schema, name).size
+    }
+    bought = purchases(asked.analyses, schema, budget, limits_of(parent.release), lines)
     return tuple(
         (purchase, purchase.mechanism.price(terms, purchase.share * whole)) for purchase in bought
     )

@@ -263,7 +263,8 @@ def test_words_join_conditions_as_their_signs_do(words, signs):
         ("count", "{", "} ~ rooms"),
         ("mean", "rooms where ", ""),
         ("proportion", "works where {", "}"),
+        ("mean", "rooms ~ {", "}"),
     ):
         told = parse(kind, f"{before}{words}{behind}", SCHEMA)
         assert told == parse(kind, f"{before}{signs}{behind}", SCHEMA)
-        assert " and " not in told.expression + told.where
+        assert " and " not in told.expression + told.where + told.split

@@ -6,6 +6,7 @@ import pytest
 
 import understudy as us
 from schemas import column
+from understudy.inference.needed_terms import needed_terms
 from understudy.inference.own_tables import counted_answer, own_records, own_table, tables_that_tell
 from understudy.inference.question import parse
 from understudy.inference.records import Records
@@ -137,6 +138,13 @@ def test_a_plan_of_600_codes_has_a_width_near_that_of_the_records():
     plan = us.plan(SCHEMA, epsilon=1, delta=1e-6, analyses=[text], assume_rows=5_000)
     assert max(one.times for one in plan.expected) < 1.5
     assert not any(one.refused for one in plan.expected)
+
+
+def test_means_of_a_condition_on_codes_are_of_the_records_that_count():
+    """Of few levels second moments of the column tell them, which serve other questions too."""
+    needed = needed_terms(asked("mean age where job in ['j001', 'j002']"), SCHEMA)
+    assert needed.among == {"job": (1, 2)}
+    assert needed_terms(asked("mean age where grade in [1, 2]"), SCHEMA) is None
 
 
 def test_a_plan_says_why_it_expects_nothing():
