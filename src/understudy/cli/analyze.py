@@ -170,11 +170,11 @@ def _answer_declared(release: Path, page: Path | None, *, as_json: bool, quiet: 
     from understudy.report.results_page import declared_results, results_page
 
     loaded = Release.load(release)
-    results = None if quiet else declared_results(loaded)
     if page is not None:
-        write_text(page, results_page(loaded, results))
-    if results is None:
+        write_text(page, results_page(loaded))
+    if quiet:
         return
+    results = declared_results(loaded)
     if as_json:
         print_json([result.to_json() for result in results])
     else:

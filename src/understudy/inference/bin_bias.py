@@ -43,13 +43,12 @@ from understudy.inference.records import (
     Records,
     cell_corners,
     cell_points,
-    grid_numbers,
     is_binned,
-    spikes_beside,
     state_ends,
+    state_places,
 )
 from understudy.inference.regression_models import Designs, Influences, finite_values, influences
-from understudy.schema import NUMERIC, Column, Continuous, Schema
+from understudy.schema import NUMERIC, Schema
 
 _PLACES, _FEW_PLACES = 64, 3
 
@@ -278,58 +277,6 @@ def _shift_fit(
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.sqrt(np.where(before > 0, np.maximum(after / before, 1.0), 1.0))
     return fitted[0] + change.sum(axis=0), fitted[1] * factor[:, None] * factor
-
-
-def state_places(column: Column, named: Sequence[float], most: int) -> Floats:
-    """Numbers that show how an expression runs within each ordinary state of a numeric column.
-
-    Both ends that a record can have, so none that is a spike or the start of the next bin; `most`
-    numbers between them; and `named` numbers with their neighbours, as far as they lie within.
-
-    Args:
-        column: whole numbers, real ones or dates.
-        named: numbers at which something may jump.
-        most: see above.
-
-    Returns:
-        Shape (`n_ordinary`, places); in a short row some stand several times.
-    """
-    assert isinstance(column, NUMERIC)
-    decimals = column.decimals if isinstance(column, Continuous) else 0
-    near = [place for number in named for place in _around(number, decimals)]
-    spikes = {interval.low for interval in column.intervals if interval.spike}
-    rows = []
-    for state in range(column.n_ordinary):
-        low, high = _inner_ends(column, state)
-        inside = [place for place in near if low <= place <= high and place not in spikes]
-        rows.append(np.unique([low, high, *grid_numbers(column, state, most), *inside]))
-    widest = max(map(len, rows))
-    return np.stack([np.pad(row, (0, widest - len(row)), mode="edge") for row in rows])
-
-
-def _around(number: float, decimals: int | None) -> tuple[float, ...]:
-    """A number and its neighbours, among those that a column can have."""
-    if decimals is None:
-        return float(np.nextafter(number, -np.inf)), number, float(np.nextafter(number, np.inf))
-    unit = 10.0**decimals
-    return tuple(float((np.floor(number * unit) + k) / unit) for k in (-1, 0, 1))
-
-
-def _inner_ends(column: Column, state: int) -> tuple[float, float]:
-    """Smallest and largest number that a record of a state can have."""
-    assert isinstance(column, NUMERIC)
-    intervals = column.intervals
-    interval, spikes = intervals[state], spikes_beside(intervals, state)
-    low, high = (float(x) for x in state_ends(column, state))
-    if interval.spike or low == high:
-        return low, high
-    open_above = isinstance(column, Continuous) and high == interval.high < column.bounds[1]
-    step = 1.0 if not isinstance(column, Continuous) else 0.0
-    if low in spikes:
-        low = low + step if step else float(np.nextafter(low, high))
-    if open_above or high in spikes:
-        high = high - step if step else float(np.nextafter(high, low))
-    return low, high
 
 
 _ROUNDING = 1e-9

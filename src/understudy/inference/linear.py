@@ -84,12 +84,11 @@ from numpy.typing import NDArray
 from understudy._arrays import Floats, Integers
 from understudy.features.scores import Limits
 from understudy.inference import formulas
-from understudy.inference.bin_bias import state_places
 from understudy.inference.combining import Pooled, require_level
 from understudy.inference.conditions import UntoldError, state_values
 from understudy.inference.contributions import edge_variance, sampling_covariance
 from understudy.inference.question import SHARES, Estimand
-from understudy.inference.records import ABSENT, Records
+from understudy.inference.records import ABSENT, Records, state_places
 from understudy.inference.second_moments import (
     FIRM,
     LostInNoiseError,

@@ -372,3 +372,55 @@ def _as_released(level: object, dtype: pl.DataType) -> object:
     if dtype == pl.Float64:
         return number_of(level)  # type: ignore[arg-type]
     return text_of(level) if dtype in (pl.Enum, pl.String) else level  # type: ignore[arg-type]
+
+
+def state_places(column: Column, named: Sequence[float], most: int) -> Floats:
+    """Numbers that show how an expression runs within each ordinary state of a numeric column.
+
+    Both ends that a record can have, so none that is a spike or the start of the next bin; `most`
+    numbers between them; and `named` numbers with their neighbours, as far as they lie within.
+
+    Args:
+        column: whole numbers, real ones or dates.
+        named: numbers at which something may jump.
+        most: see above.
+
+    Returns:
+        Shape (`n_ordinary`, places); in a short row some stand several times.
+    """
+    assert isinstance(column, NUMERIC)
+    decimals = column.decimals if isinstance(column, Continuous) else 0
+    near = [place for number in named for place in _around(number, decimals)]
+    spikes = {interval.low for interval in column.intervals if interval.spike}
+    rows = []
+    for state in range(column.n_ordinary):
+        low, high = _inner_ends(column, state)
+        inside = [place for place in near if low <= place <= high and place not in spikes]
+        rows.append(np.unique([low, high, *grid_numbers(column, state, most), *inside]))
+    widest = max(map(len, rows))
+    return np.stack([np.pad(row, (0, widest - len(row)), mode="edge") for row in rows])
+
+
+def _around(number: float, decimals: int | None) -> tuple[float, ...]:
+    """A number and its neighbours, among those that a column can have."""
+    if decimals is None:
+        return float(np.nextafter(number, -np.inf)), number, float(np.nextafter(number, np.inf))
+    unit = 10.0**decimals
+    return tuple(float((np.floor(number * unit) + k) / unit) for k in (-1, 0, 1))
+
+
+def _inner_ends(column: Column, state: int) -> tuple[float, float]:
+    """Smallest and largest number that a record of a state can have."""
+    assert isinstance(column, NUMERIC)
+    intervals = column.intervals
+    interval, spikes = intervals[state], spikes_beside(intervals, state)
+    low, high = (float(x) for x in state_ends(column, state))
+    if interval.spike or low == high:
+        return low, high
+    open_above = isinstance(column, Continuous) and high == interval.high < column.bounds[1]
+    step = 1.0 if not isinstance(column, Continuous) else 0.0
+    if low in spikes:
+        low = low + step if step else float(np.nextafter(low, high))
+    if open_above or high in spikes:
+        high = high - step if step else float(np.nextafter(high, low))
+    return low, high

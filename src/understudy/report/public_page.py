@@ -23,7 +23,7 @@ from understudy.release.shape import Kind
 from understudy.report import accuracy, columns, sections
 from understudy.report import text as templates
 from understudy.report.answers import MOST_COLUMNS, Answers, paid_questions, pair_map, pair_rows
-from understudy.report.results_page import DeclaredResult, declared_results
+from understudy.report.results_page import declared_results
 from understudy.report.text import badge, is_not_private, meaning
 
 MAX_BYTES = 1_000_000
@@ -40,20 +40,18 @@ _ROOM = {
 _SPARE = 500  # for the sentence that says what was left out
 
 
-def public_page(release: Release, results: Sequence[DeclaredResult] | None = None) -> str:
+def public_page(release: Release) -> str:
     """The page for the public: guarantee, ledger, reliability, columns, fitness for use.
 
     Args:
         release: the release; nothing else is looked at.
-        results: as for `results_page`.
 
     Returns:
         HTML text of at most `MAX_BYTES` bytes in UTF-8, the same for the same release.
     """
     page = templates.template("public.html.jinja")
     charted = replace(release, tables=first_parts(release.tables))
-    results = declared_results(release) if results is None else results
-    context = {**_context(release, charted), "declared": results}
+    context = {**_context(release, charted), "declared": declared_results(release)}
     frame = page.render(**context, detail=columns.DETAILS[0], cards=(Markup(""), 0))
     room = MAX_BYTES - templates.size(frame) - _SPARE
     detail, cards = _cards(charted, room)

@@ -34,7 +34,7 @@ from understudy.inference.question import MODELS
 from understudy.inference.refusals import quote_text
 from understudy.inference.usefulness import WIDEST, answer_counts
 from understudy.release.manifest import promise_block
-from understudy.release.release import Release
+from understudy.release.release import Release, once
 from understudy.report import text as templates
 from understudy.report.answers import paid_questions
 from understudy.report.svg import LETTER, SMALL, Chart, Colour, Panel, nice_ticks
@@ -123,6 +123,7 @@ class DeclaredResult:
         return tuple((name, text[0], " to ".join(filter(None, text[3:5]))) for name, *text in rows)
 
 
+@once
 def declared_results(release: Release) -> list[DeclaredResult]:
     """Every analysis that was declared when the release was made; none is left out."""
     told = release.manifest.expected
@@ -130,18 +131,17 @@ def declared_results(release: Release) -> list[DeclaredResult]:
     return [_result(release, entry, expected) for entry in release.manifest.analyses]
 
 
-def results_page(release: Release, results: Sequence[DeclaredResult] | None = None) -> str:
+def results_page(release: Release) -> str:
     """The declared analyses of a release and their answers, with pictures.
 
     Args:
         release: the release; nothing else is looked at.
-        results: its `declared_results`, where they are known; they are computed if None.
 
     Returns:
         HTML text, the same for the same release.
     """
     manifest = release.manifest
-    results = declared_results(release) if results is None else results
+    results = declared_results(release)
     return templates.template("results.html.jinja").render(
         title=release.schema.heading,
         badge=badge(release.guarantee),

@@ -13,10 +13,9 @@ def pages(release: Release) -> dict[str, str]:
     """
     from understudy.report.codebook_page import codebook_page
     from understudy.report.public_page import public_page
-    from understudy.report.results_page import declared_results, results_page
+    from understudy.report.results_page import results_page
 
     asked = release.manifest.analyses or release.manifest.amendments
-    results = declared_results(release)
-    answers = {"results.html": results_page(release, results)} if asked else {}
+    answers = {"results.html": results_page(release)} if asked else {}
     codebook = {"codebook.html": codebook_page(release)}
-    return {"report.html": public_page(release, results), **answers, **codebook}
+    return {"report.html": public_page(release), **answers, **codebook}
