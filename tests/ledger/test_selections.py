@@ -15,10 +15,9 @@ from night import NIGHT
 from understudy.dp.budget import epsilon_of, rho_within
 from understudy.errors import BudgetError, LedgerError
 from understudy.ledger.account import Account, Amounts, Caps, Cost, Population
-from understudy.ledger.entries import canonical, link
+from understudy.ledger.entries import canonical, link, told
 from understudy.ledger.ledger import PopulationLedger
 from understudy.ledger.verify import export, verify_export
-from understudy.ledger.words import told
 
 CAP = {"epsilon": 2, "delta": "1e-6", "accounting": "zcdp"}
 PART = {"selection_epsilon": 3, "selection_delta": "1e-7"}

@@ -447,7 +447,7 @@ def wave_opened(population: str, wave: int) -> None:
 
 def history(rows: Sequence[Row]) -> None:
     """Every entry on one line; charges of a reservation that follow each other are one."""
-    from understudy.ledger.words import told
+    from understudy.ledger.entries import told
 
     table = Table("", "UTC", "population", "entry", "", "by", box=None, pad_edge=False)
     for one in told(rows):

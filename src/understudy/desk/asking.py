@@ -91,8 +91,8 @@ def _show_ledger(visit: Visit) -> dict[str, Any]:
     empty = {"place": place, "populations": [], "entries": [], "command": command}
     if not place or visit.form.get("refused"):
         return empty
+    from understudy.ledger.entries import told
     from understudy.ledger.ledger import PopulationLedger
-    from understudy.ledger.words import told
 
     opened = PopulationLedger.open(place)
     rows = opened.history()[-_MOST_ENTRIES:]

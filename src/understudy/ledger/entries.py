@@ -14,6 +14,8 @@ private part has the exact time and 128 random bits, without which a time could 
 all; whoever is given the public parts and the digests of the private ones can compute the chain
 again. Whoever holds a head, an entry's number and hash, can tell that everything up to there is
 as it was; what came after, or that all was written anew before anybody held a head, nobody can.
+
+**Entries of a population ledger in words: who did what, and what it spent.**
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from itertools import groupby
 from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 
 from pydantic import (
@@ -39,6 +42,7 @@ from pydantic import (
     ValidationError,
 )
 
+from understudy.dp.budget import decimal_up
 from understudy.errors import LedgerError
 from understudy.ledger.account import Cost, Population, fraction, plain_text
 
@@ -363,3 +367,65 @@ def write_entry(
         "hash": link(previous, public, digest(private)),
     }
     return entry, values
+
+
+_DIGEST: Final = 12
+"""Digits of a digest that are shown."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """One entry, or charges of one reservation that follow each other.
+
+    Attributes:
+        numbers: of the entries.
+        time: of the last, in UTC; "" where that is not known.
+        population: its name.
+        entry: its kind, or how many charges.
+        about: what it says besides.
+        by: who did it; "" if nobody said.
+    """
+
+    numbers: str
+    time: str
+    population: str
+    entry: str
+    about: str
+    by: str
+
+
+def told(rows: Sequence[Row]) -> Iterator[Told]:
+    """Tell of entries, in their order.
+
+    Args:
+        rows: as they are stored.
+    """
+    for (kind, _), group in groupby(rows, key=_run):
+        *first, last = group
+        said: dict[str, Any] = json.loads(last.public)
+        yield Told(
+            numbers=f"{first[0].number}–{last.number}" if first else str(last.number),
+            time=last.time.replace("T", " ").rstrip("Z"),
+            population=last.population,
+            entry=f"{len(first) + 1} charges" if first else kind,
+            about=_words(said),
+            by=said["by"],
+        )
+
+
+def _run(row: Row) -> tuple[str, int]:
+    """Charges of one reservation go together; every other entry stands alone."""
+    if row.kind != "charge":
+        return row.kind, row.number
+    return row.kind, json.loads(row.public)["reservation"]
+
+
+def _words(said: dict[str, Any]) -> str:
+    """Describe what an entry says besides."""
+    parts = [f"of {said[name]}" for name in ("reservation", "internal") if name in said]
+    parts += [said["what"]] if "what" in said else []
+    if cost := said.get("cost"):
+        parts.append(Cost.from_json(cost).words)
+    parts += [f"spent {decimal_up(Fraction(said['spent']))}"] if "spent" in said else []
+    parts += [f"{name} {said[name][:_DIGEST]}" for name in ("request", "release") if said.get(name)]
+    return ", ".join(parts)
