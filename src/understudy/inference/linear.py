@@ -107,8 +107,11 @@ from understudy.schema import NUMERIC, Column, Continuous, Schema
 
 
 def are_firm(shown: Floats, squared: Floats) -> NDArray[np.bool_]:
-    """Mark denominators that stand out from their noise; arguments as for `require_firm`."""
-    return np.asarray(shown >= FIRM * np.sqrt(squared))
+    """Mark denominators that stand out from their noise; arguments as for `require_firm`.
+
+    A variance of next to nothing may come out below 0, as it is a difference.
+    """
+    return np.asarray(shown >= FIRM * np.sqrt(np.maximum(squared, 0.0)))
 
 
 def require_firm(shown: Floats, squared: Floats, what: str) -> None:
@@ -126,7 +129,7 @@ def require_firm(shown: Floats, squared: Floats, what: str) -> None:
     Raises:
         LostInNoiseError: one is below `FIRM` standard deviations.
     """
-    firmness = float((shown / np.sqrt(squared + 1e-300)).min())
+    firmness = float((shown / np.sqrt(np.maximum(squared, 1e-300))).min())
     if firmness < FIRM:
         raise refuse_lost(what, firmness)
 
@@ -1205,7 +1208,8 @@ def _squares(
         return np.array([whole])
     within = _within(estimand, sets, len(sizes))
     squares = outer = products.totals(matrix.sums) ** 2 / sizes
-    error = np.sqrt(matrix.noise_covariance(np.multiply.outer(value, value)[None])[0, 0])
+    variance = matrix.noise_covariance(np.multiply.outer(value, value)[None])[0, 0]
+    error = np.sqrt(max(variance, 0.0))
     left = max(whole - float(np.nansum(outer)), 2 * error)
     shown = float(np.nansum(within * sizes))
     spread = within * left / shown if shown > 0 else np.full(len(sizes), left / np.nansum(sizes))

@@ -432,7 +432,8 @@ class MomentMatrix:
         derivative = np.zeros((1, *self.whole.shape))
         for row, column, weight in entries:
             derivative[0, row, column] += weight
-        return float(np.sqrt(replace(self, cases=None).noise_covariance(derivative)[0, 0]))
+        variance = replace(self, cases=None).noise_covariance(derivative)[0, 0]
+        return float(np.sqrt(max(variance, 0.0)))
 
     def gradient(self, derivatives: Floats) -> Floats:
         """Derivatives of q estimates in the released numbers, shape (q, numbers + 1).

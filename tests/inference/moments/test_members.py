@@ -304,3 +304,15 @@ def test_members_out_of_domain_widen_shares_and_refuse_models(rows):
     every = us.analyze(release, "mean", "wage").pooled
     assert few.bias.min() > 2 / 15 * 50
     assert every.bias[0] < 1
+
+
+def test_next_to_no_noise_is_told_without_warnings():
+    """What counts and moments leave of a variance is a difference, and may come out below 0."""
+    households, persons = people(300, np.random.default_rng(2))
+    release = us.synthesize(
+        {"household": households, "person": persons}, SCHEMA, epsilon=10_000, delta=1e-6,
+        method="independent", analyses=["mean wage"], insecure_noise_seed=1,
+    )  # fmt: skip
+    found = us.analyze(release, "mean", "wage").pooled
+    assert found.estimate == pytest.approx(persons["wage"].mean(), rel=0.01)
+    assert (np.subtract(*found.interval()[::-1]) < 4.0).all()
