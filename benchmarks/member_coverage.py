@@ -1,6 +1,6 @@
 """Coverage of declared answers about members of units, over samples drawn anew from populations.
 
-    python benchmarks/member_coverage.py [--samples 50] [--epsilon 4] [--releases 0]
+    python benchmarks/member_coverage.py [--samples 50] [--epsilon 4] [--releases 0] [--seed 1]
         [--population families same couples]
 
 Three made populations, in which members of one unit are alike:
@@ -304,12 +304,13 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=50)
     parser.add_argument("--epsilon", default="4")
     parser.add_argument("--releases", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--population", nargs="+", default=[*POPULATIONS])
     given = parser.parse_args()
     page = Page("population", "synthetic units", "kind", "covered, %", "least, %", "of")
     for name in given.population:
         population = POPULATIONS[name]
-        found = hits_of(population, given.epsilon, given.samples)
+        found = hits_of(population, given.epsilon, given.samples, given.seed)
         if given.releases and name == "families":
             own = released(population, given.epsilon, given.releases)
             found |= {(text, "released"): hits for text, hits in own.items()}
