@@ -33,7 +33,6 @@ from itertools import combinations
 from typing import Final
 
 import numpy as np
-from scipy.special import ndtri
 
 from understudy._arrays import Floats
 from understudy.graphical.estimation import MaxEntropy
@@ -208,6 +207,8 @@ def _components() -> list[tuple[float, float]]:
 
 def _conditional(rows: Floats, columns: Floats, correlation: float, shift: float) -> Floats:
     """Share of each place of the columns, by place of the rows."""
+    from scipy.special import ndtri  # a plan needs none of it
+
     x, y = (ndtri(np.clip(_places(one), 1e-6, 1 - 1e-6)) for one in (rows, columns))
     deviation = (1 - correlation**2) ** 0.5
     z = (y - correlation * x[:, None]) / deviation - shift
