@@ -40,12 +40,19 @@ def state_values(text: str, schema: Schema) -> tuple[tuple[str, ...], Floats]:
 
     Returns:
         Columns in the order of the schema, and values of all cells, the last column fastest; NaN
-        where a column has no value.
+        where a column has no value. They are worked out once for a schema.
 
     Raises:
         UntoldError: states do not tell them.
         InferenceError: the expression cannot be computed.
     """
+    known: dict[str, tuple[tuple[str, ...], Floats]] = schema.worked_out.setdefault("values", {})
+    if text not in known:
+        known[text] = _state_values(text, schema)
+    return known[text]
+
+
+def _state_values(text: str, schema: Schema) -> tuple[tuple[str, ...], Floats]:
     columns = formulas.columns_of(formulas.as_formula(text), schema.names)
     asked = Estimand("mean", text, columns, expression=text)
     scores = cell_scores(asked, schema)
@@ -54,7 +61,9 @@ def state_values(text: str, schema: Schema) -> tuple[tuple[str, ...], Floats]:
             f"The bins of {', '.join(columns)} do not tell the values of {text!r}: some bin "
             f"has numbers with several. {_edges(text, columns, schema)}"
         )
-    return columns, np.where(scores.quantity != ABSENT, scores.value, np.nan)
+    values = np.where(scores.quantity != ABSENT, scores.value, np.nan)
+    values.flags.writeable = False
+    return columns, values
 
 
 def require_told(estimand: Estimand, schema: Schema) -> None:
