@@ -210,7 +210,8 @@ def test_declared_ones_are_planned_bought_and_shown(rows, tmp_path):
         kind, formula = text.split(" ", 1)
         answer = us.analyze(read, kind, formula)
         assert answer.rows()[0][1] in page
-        assert answer.pooled.rule == "moments" or kind == "independence"
+        measured = {"moments", "noise-aware"}  # a condition on levels has a table of its own
+        assert answer.pooled.rule in measured or kind == "independence"
 
 
 def test_the_command_answers(table, tmp_path, capsys):
