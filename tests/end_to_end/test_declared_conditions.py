@@ -166,6 +166,29 @@ def test_a_quantile_names_its_probability_wherever_it_is_asked(made):
         us.analyze(made, "quantile", named, probability=0.8)
 
 
+@pytest.mark.parametrize("decimals", [{"decimals": 1}, {}])
+def test_above_a_number_is_told_from_at_least_that_number(decimals):
+    """Of real numbers many lie at the very border; 95 % intervals, the seed has no false alarm."""
+    rng = np.random.default_rng(1)
+    km = rng.choice([4.9, 5.0, 5.1, 10.0], N)
+    works = rng.random(N) < np.where(km > 5, 0.9, 0.2)
+    kept = column("km", "continuous", lower=0, upper=60, **decimals)
+    schema = Schema.loads(HEAD + kept + column("works", "boolean"))
+    asked = ["proportion works where km > 5", "proportion works where 4.9 < km <= 5"]
+    release = us.synthesize(
+        pl.DataFrame({"km": km, "works": works}),
+        schema,
+        epsilon=4,
+        analyses=asked,
+        insecure_noise_seed=3,
+        **HOW,
+    )
+    for question, meets in zip(asked, (km > 5, km == 5), strict=True):
+        lower, upper = us.analyze(release, *question.split(" ", 1)).pooled.interval()
+        assert lower[1] <= works[meets].mean() <= upper[1]
+        assert upper[1] - lower[1] < 0.1
+
+
 def test_advice_for_some_of_the_records_is_known_to_work(made):
     asked = "works + sex where age < 40"
     with pytest.raises(us.UnderstudyError) as refused:

@@ -225,11 +225,20 @@ def _places(text: str, column: Numeric) -> Iterator[set[float]]:
     low, high = column.bounds
     named = formulas.constants(formulas.as_formula(text))
     if isinstance(column, Continuous):
-        yield {number for number in named if low < number < high}
-        return
-    at = {float(np.floor(number)) for number in named}
-    for whole in (at, {number + 1 for number in at}, {number + k for number in at for k in (0, 1)}):
-        yield {number for number in whole if low < number < high}
+        at, after = {*named}, {_next_number(number, column.decimals) for number in named}
+    else:
+        at = {float(np.floor(number)) for number in named}
+        after = {number + 1 for number in at}
+    for places in (at, after, at | after):
+        yield {number for number in places if low < number < high}
+
+
+def _next_number(number: float, decimals: int | None) -> float:
+    """The first number above another one that a column can have: with it begins "> 5"."""
+    if decimals is None:
+        return float(np.nextafter(number, np.inf))
+    unit = 10.0**decimals
+    return float((np.floor(number * unit) + 1) / unit)
 
 
 def _edges(text: str, columns: Sequence[str], schema: Schema) -> str:

@@ -38,7 +38,7 @@ _BESIDE_TEXT = re.compile(
     rf"|(?P<before>{_TEXT})\s*(?P<turned>{_COMPARED})\s*(?P<right>{_NAME})"
 )
 _BACK_TICKS = re.compile(r"`([^`]*)`")
-_WORDS = re.compile(r"\b(and|or|in)\b")
+_SPELLED = re.compile(r"\b(and|or|in)\b|[<>].*[<>]", re.DOTALL)
 _LONGEST, _DEEPEST = 1_000, 40  # characters, and nodes within each other
 ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Add: np.add,
@@ -107,7 +107,7 @@ class _Joined(ast.NodeTransformer):
 
 
 class _Spelled(_Joined):
-    """Does so, and says `in` and `not in` a list as comparisons with each of its values."""
+    """Does so, and says lists behind `in` and chains such as 5 < x <= 9 as comparisons of two."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         match node:
@@ -120,17 +120,23 @@ class _Spelled(_Joined):
                 if len(each) == 1:
                     return each[0]
                 return self.visit_BoolOp(ast.BoolOp(ast.Or() if within else ast.And(), [*each]))
+            case ast.Compare(left, [_, _, *_] as signs, parts):
+                pairs = zip((left, *parts), signs, parts, strict=False)
+                chain = [ast.Compare(one, [sign], [other]) for one, sign, other in pairs]
+                return self.visit_BoolOp(ast.BoolOp(ast.And(), [*chain]))
         return node
 
 
 def joined(code: str) -> str:
-    """An expression with & and | in the place of `and`, `or` and `in` a list; else as it is.
+    """An expression with & and | in the place of `and`, `or`, lists and chains; else as it is.
 
     Example:
+        >>> joined("3 <= age < 7")
+        '(3 <= age) & (age < 7)'
         >>> joined("children > 0 and `in work` in [0, 2]")
         '(children > 0) & ((`in work` == 0) | (`in work` == 2))'
     """
-    if not _WORDS.search(code):
+    if not _SPELLED.search(code):
         return code
     try:
         tree, quoted = python_tree(code)
