@@ -14,6 +14,10 @@ from scipy import stats
 from natural_questions import ASKED_AS
 
 LEAST, ALARM = 0.93, 0.01
+_HEADINGS = (
+    *("answered", "coverage", "rows cover", "width", "within 2, 5, 10", "ms"),
+    *("a set covers", "alone"),
+)
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,9 @@ def is_low(covers: np.ndarray, repetition: np.ndarray) -> bool:
 def by_kind(table: pl.DataFrame, cell: Cell) -> Table:
     """One line for each kind of question."""
     shown = Table(
-        *("question", "answered", "coverage", "rows cover", "width", "within 2, 5, 10", "ms"),
+        *("question", *_HEADINGS),
         title=_title(cell),
+        box=None,
     )
     own = _of_cell(table, cell)
     for kind in [*ASKED_AS, None]:
@@ -70,7 +75,7 @@ def _numbers(part: pl.DataFrame) -> tuple[str, ...]:
     answered, spent = questions["counts"].mean(), questions["ms"].median()
     held = part.filter("counts")
     if not held.height:
-        return f"{answered:.0%}", "–", "–", "–", "–", f"{spent:.0f}"
+        return f"{answered:.0%}", "–", "–", "–", "–", f"{spent:.0f}", *_beside(part)
     low = is_low(held["covers"].to_numpy(), held["repetition"].to_numpy())
     width = held.filter(pl.col("width").is_finite())["width"].median()
     return (
@@ -80,6 +85,16 @@ def _numbers(part: pl.DataFrame) -> tuple[str, ...]:
         "–" if width is None else f"×{width:.2f}",
         ", ".join(f"{_within(part, times):.0%}" for times in (2, 5, 10)),
         f"{spent:.0f}",
+        *_beside(part),
+    )
+
+
+def _beside(part: pl.DataFrame) -> tuple[str, str]:
+    """How often a set taken for the rows covers, and how wide questions are that stand alone."""
+    covers, alone = part["naive_covers"].mean(), part.filter(pl.col("alone").is_finite())["alone"]
+    return (
+        "–" if covers is None else f"{covers:.0%}",
+        "–" if not alone.len() else f"×{alone.median():.2f}",
     )
 
 
@@ -94,8 +109,9 @@ def _within(part: pl.DataFrame, times: float) -> float:
 def by_cell(table: pl.DataFrame, cells: Sequence[Cell]) -> Table:
     """One line for each cell: all questions, and its kinds with low coverage."""
     shown = Table(
-        *("cell", "answered", "coverage", "rows cover", "width", "within 2, 5, 10", "ms", "low"),
+        *("cell", *_HEADINGS, "low"),
         title="All cells",
+        box=None,
     )
     for cell in cells:
         own = _of_cell(table, cell)

@@ -2,7 +2,7 @@
 
     python benchmarks/questions.py [--populations NAME …] [--n 5000 …] [--rows private …]
         [--delta 1e-6 …] [--epsilon 1 …] [--grid] [--answers-share S] [--repetitions 60]
-        [--seed 1] [--workers 2] [--data DIR] [--out FILE] [--top 12]
+        [--seed 1] [--workers 2] [--data DIR] [--out FILE] [--top 12] [--alone]
 
 From each population (`populations.py`; with `--data` also the real tables `KNOWN` in that folder),
 whose values are the truth, n rows are drawn with replacement and released with default settings,
@@ -23,6 +23,10 @@ and ε: all combinations of what is given, or with `--grid` those of `CONDITIONS
 An answer about numbers that are cut off at limits, and says so, is compared with the truth of that
 quantity, and with what the rows tell of it.
 * **ms**: of a question, in the median, answered or not.
+* **a set covers**: coverage of the rows' textbook intervals, made of a synthetic set as if it were
+  the rows: what an analyst gets who does not know better.
+* **alone**, with `--alone`: the median width over that of the rows, in one release for each
+  question that declares it and nothing else, with nine tenths of the budget: the floor.
 
 Single quantities have independent repetitions: those whose coverage is below 93 % by an exact
 binomial test, at 1 % for the whole run (Bonferroni), are listed, and so are the reasons of
@@ -52,6 +56,7 @@ from populations import POPULATIONS, Population, population
 from question_scores import Cell, by_cell, by_kind, faults, refusals
 from row_answers import RowAnswer, row_answer
 from understudy.inference.usefulness import counts
+from understudy.schema import Schema
 from wider_populations import KNOWN, known_table
 
 ROW_SAMPLES = 30
@@ -78,12 +83,14 @@ class OfRows:
 
 
 def measured(
-    cell: Cell, repetitions: int, seed: int, answers_share: str | None = None
+    cell: Cell, repetitions: int, seed: int, answers_share: str | None = None, alone: bool = False
 ) -> list[dict[str, Any]]:
     """Every quantity of every question in every repetition."""
     whole, found = population(cell.population), list[dict[str, Any]]()
     truths, by_rows = without_release(cell.population, cell.n, seed)
     schema, rng = whole.schema(cell.rows, cell.n), np.random.default_rng(seed)
+    rows = _sample(whole, cell.n, np.random.default_rng([seed, cell.n]))
+    floors = {asked: floor(asked, cell, rows, schema) if alone else {} for asked in truths}
     for repetition in range(repetitions):
         release = us.synthesize(
             _sample(whole, cell.n, rng),
@@ -97,8 +104,29 @@ def measured(
         for asked, truth in truths.items():
             about = {"kind": asked.kind, "asked": _words(asked), "repetition": repetition}
             for one in judged(asked, truth, by_rows[asked], release, whole):
-                found.append(asdict(cell) | about | one)
+                width = floors[asked].get(one["quantity"], floors[asked].get("", np.nan))
+                found.append(asdict(cell) | about | one | {"alone": width / one["row_width"]})
     return found
+
+
+def floor(asked: Question, cell: Cell, rows: pl.DataFrame, schema: Schema) -> dict[str, float]:
+    """Widths by quantity ("" for the only one) of a release that declares this question alone."""
+    given = f"{asked.probability} " if asked.kind == "quantile" else ""
+    try:
+        release = us.synthesize(
+            rows,
+            schema,
+            epsilon=cell.epsilon,
+            delta=cell.delta,
+            method="independent",
+            analyses=[f"{ASKED_AS[asked.kind]} {given}{asked.formula}"],
+            budget={"answers": "0.9", "lines": "0.05", "layer": "0"},
+            insecure_noise_seed=1,
+        )
+    except us.UnderstudyError:  # such as what cannot be declared
+        return {}
+    intervals, _, _ = answer(asked, release)
+    return {name: upper - lower for name, (lower, upper) in intervals.items()}
 
 
 @cache
@@ -164,6 +192,7 @@ def judged(
     spent = 1e3 * (time.perf_counter() - start)
     if cut_off and whole is not None:
         truth, by_rows = of_cut_off(asked, cut_off, by_rows, whole, release.manifest.n_rows)
+    naive = _naive(asked, release, whole)
     for k, name in enumerate(truth.names):
         if name not in by_rows or _certain(asked, truth, k):
             continue
@@ -180,7 +209,24 @@ def judged(
             and not (lower <= truth.low and upper >= truth.high),
             "refused": refused,
             "ms": spent,
+            "naive_covers": naive[name][0] <= truth.estimate[k] <= naive[name][1]
+            if name in naive
+            else None,
         }
+
+
+def _naive(
+    asked: Question, release: us.Release, whole: Population | None
+) -> dict[str, tuple[float, float]]:
+    """Textbook intervals of the first set, as if it were the rows."""
+    if whole is None:
+        return {}
+    try:
+        found = row_answer(asked, pl.DataFrame(release.sets[0]), whole)
+    except us.UnderstudyError:
+        return {}
+    ends = zip(found.lower.tolist(), found.upper.tolist(), strict=True)
+    return dict(zip(found.names, ends, strict=True))
 
 
 def answer(
@@ -250,6 +296,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--repetitions", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--alone", action="store_true", help="declare each question alone, too")
     parser.add_argument("--top", type=int, default=12, help="lines of faults and of reasons")
     return parser.parse_args()
 
@@ -272,7 +319,8 @@ def main() -> None:
     given.populations = given.populations or [*POPULATIONS]
     todo = cells(given)
     with ProcessPoolExecutor(given.workers, multiprocessing.get_context("fork")) as pool:
-        ways = [(cell, given.repetitions, given.seed, given.answers_share) for cell in todo]
+        more = given.repetitions, given.seed, given.answers_share, given.alone
+        ways = [(cell, *more) for cell in todo]
         for cell, (records, spent) in zip(todo, pool.map(_timed, ways), strict=True):
             tables.append(frame(records))
             console.print(by_kind(tables[-1], cell))
@@ -286,7 +334,7 @@ def main() -> None:
     console.print(refusals(table, given.top))
 
 
-def _timed(way: tuple[Cell, int, int, str | None]) -> tuple[list[dict[str, Any]], float]:
+def _timed(way: tuple[Cell, int, int, str | None, bool]) -> tuple[list[dict[str, Any]], float]:
     start = time.perf_counter()
     return measured(*way), time.perf_counter() - start
 
