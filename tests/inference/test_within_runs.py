@@ -56,12 +56,12 @@ def test_values_change_places_within_their_group_and_nowhere_else():
 
 
 def test_a_slope_has_room_for_what_goes_on_within_runs(release):
-    """Four runs of 25 numbers have a sixteenth of the variance of x, and as much of the slope; the
-    bound is twice what straight lines make of it."""
+    """Four runs of 25 numbers have a sixteenth of the variance of x, and as much of the slope; so
+    have those of y, for records follow the ridge within runs of both. The bound is twice that."""
     question, answer, schema = asked(release, "ols", "y ~ x")
     bound = bound_bias(question, release, answer, schema)
     slope = answer.estimates.mean(axis=0)[1]
-    assert 0.04 < bound[1] / slope < 0.16
+    assert 0.2 < bound[1] / slope < 0.3
     analysis = us.analyze(release, "ols", "y ~ x")
     frame = analysis.to_frame()
     assert frame["bias_bound"].iloc[1] >= bound[1]
@@ -97,4 +97,4 @@ def test_a_function_of_ones_own_has_room_too(release):
     answer = question.answer(release.tables, release.schema)
     known = known_numbers(release, question.columns)
     [bound] = bound_bias(question, release, answer, known.schema)
-    assert 0.02 < bound < 0.2
+    assert 0.15 < bound < 0.3
