@@ -105,7 +105,8 @@ def measured(
             about = {"kind": asked.kind, "asked": _words(asked), "repetition": repetition}
             for one in judged(asked, truth, by_rows[asked], release, whole):
                 width = floors[asked].get(one["quantity"], floors[asked].get("", np.nan))
-                found.append(asdict(cell) | about | one | {"alone": width / one["row_width"]})
+                alone_width = width / one["row_width"] if one["row_width"] else np.nan
+                found.append(asdict(cell) | about | one | {"alone": alone_width})
     return found
 
 
