@@ -39,6 +39,7 @@ myst_heading_anchors = 4
 nb_execution_mode = "force"  # pages that say `file_format: mystnb` alone
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
+smartquotes = False  # quotes stand as they were written
 
 LINK = re.compile(r"\]\(([^)#\s]+)(#[\w-]+)?\)")
 
