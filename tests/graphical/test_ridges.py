@@ -8,6 +8,7 @@ import pytest
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.stats import norm, spearmanr
 
+import schemas
 import understudy as us
 from understudy.graphical import compression
 from understudy.graphical.compression import Expansion, MarginalModel, RunPlaces, _log_chances
@@ -285,3 +286,28 @@ def test_a_release_keeps_what_its_schema_says(monkeypatch):
         for one in (rows, made, released(rows))
     ]
     assert apart(stays[0], stays[1]) < apart(stays[0], stays[2]) * 6 / 7
+
+
+def test_a_ridge_of_few_records_leaves_a_column_that_nothing_else_places():
+    """Both are known of one in a thousand: too few to place the first, which then leads none."""
+    rng, n = np.random.default_rng(2), 20_000
+    first = rng.integers(0, 10_000, n)
+    second = np.clip(first + rng.normal(0, 300, n), 0, 9_999).astype(int)
+    both = rng.random(n) < 0.001
+    one = both | (rng.random(n) < 0.3)
+    other = both | (~one & (rng.random(n) < 0.4))
+    rows = {"a": np.where(one, first, -1), "b": np.where(other, second, -1)}
+    rows["s"] = rng.choice(["x", "y"], n)
+    numbers = [schemas.column(name, "integer", lower=0, upper=9_999, missing=[-1]) for name in "ab"]
+    schema = us.Schema.loads(
+        "".join([*numbers, schemas.column("s", "categorical", levels=["x", "y"])])
+    )
+    release = us.synthesize(
+        pl.DataFrame(rows),
+        schema,
+        epsilon=20,
+        delta="1e-6",
+        method="mst",
+        insecure_noise_seed=2,
+    )
+    assert release.tables[0].height > 19_000

@@ -713,10 +713,13 @@ def run_places(merged: CompressedDomain, fit: MaxEntropy) -> dict[int, RunPlaces
         if name in merged.groups and is_ordered(merged.schema.columns[name])
     }
     ridges, leaders = find_ridges(fit, runs)
-    places = {
-        j: RunPlaces.of(fit, j, own, ridges.get(j), leaders.get(j)) for j, own in runs.items()
-    }
-    return {j: found for j, found in places.items() if found is not None}
+    places: dict[int, RunPlaces] = {}
+    for j in [*(runs.keys() - leaders.keys()), *leaders]:  # each behind the one that leads it
+        leader = leaders.get(j)  # in a table of next to nobody it may have no places itself
+        leader = leader if leader in places else None
+        if (found := RunPlaces.of(fit, j, runs[j], ridges.get(j), leader)) is not None:
+            places[j] = found
+    return {j: places[j] for j in runs if j in places}
 
 
 def numbers(schema: Schema, masses: Mapping[str, Floats]) -> dict[str, tuple[int, WithinBins]]:
