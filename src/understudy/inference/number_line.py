@@ -77,6 +77,10 @@ REASON = (
 )
 
 
+_MOST_STATES: Final = 1024
+"""States that are fitted to all that counts groups of them: of more, tables alone are averaged."""
+
+
 def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] | None:
     """The answer of a number line, and the schema in its cells; None where it has none to give.
 
@@ -102,7 +106,7 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     n_rows, told = release.manifest.n_rows, are_told(estimand, release.schema)
     few = bool(tables) and not _tells_more(line, fine, column, n_rows) and told
     coarse = few or not is_finer(fine, column)
-    if coarse and not (tables and told) and estimand.kind != "gini":
+    if coarse and estimand.kind != "gini" and not (tables and told and column.size <= _MOST_STATES):
         return None
     in_states = coarse and bool(tables)
     cells = release.schema.part([name]) if in_states else cells
