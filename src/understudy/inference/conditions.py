@@ -21,7 +21,7 @@ from understudy.inference import formulas
 from understudy.inference.bin_bias import end_scores
 from understudy.inference.contributions import cell_scores
 from understudy.inference.question import MODELS, OF_GROUPS, TWO_WAY, Estimand, words_of
-from understudy.inference.records import ABSENT, is_binned
+from understudy.inference.records import ABSENT, is_binned, numbers_around
 from understudy.schema import NUMERIC, Continuous, Schema
 from understudy.schema.coarsening import cuts_of, in_these_bins, with_cuts
 from understudy.schema.numeric import Numeric
@@ -225,20 +225,13 @@ def _places(text: str, column: Numeric) -> Iterator[set[float]]:
     low, high = column.bounds
     named = formulas.constants(formulas.as_formula(text))
     if isinstance(column, Continuous):
-        at, after = {*named}, {_next_number(number, column.decimals) for number in named}
+        at = {*named}
+        after = {numbers_around(number, column.decimals)[-1] for number in named}
     else:
         at = {float(np.floor(number)) for number in named}
         after = {number + 1 for number in at}
     for places in (at, after, at | after):
         yield {number for number in places if low < number < high}
-
-
-def _next_number(number: float, decimals: int | None) -> float:
-    """The first number above another one that a column can have: with it begins "> 5"."""
-    if decimals is None:
-        return float(np.nextafter(number, np.inf))
-    unit = 10.0**decimals
-    return float((np.floor(number * unit) + 1) / unit)
 
 
 def _edges(text: str, columns: Sequence[str], schema: Schema) -> str:

@@ -255,17 +255,13 @@ def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema)
     assert isinstance(coarse, NUMERIC)
     fold = np.eye(fine.size, fine.size + 2)
     fold[LineCells(fine).ends, (fine.size, fine.size + 1)] = 1.0
-    numbers, variances = line.counts.astype(np.float64), np.full(fine.size + 2, line.stddev**2)
-    mix = fold
-    if tables:
-        table = pooled_table([marginal(one, (name,), schema) for one in tables])
-        inside = np.equal.outer(np.arange(coarse.size), coarse_states(fine, coarse))
-        own = fold @ variances
-        share = (inside * own / (inside @ own + table.variances)[:, np.newaxis]).T
-        mix = np.hstack([fold - share @ (inside @ fold), share])
-        numbers = np.concatenate([numbers, table.counts])
-        variances = np.concatenate([variances, table.variances])
-    return Counts(mix @ numbers, mix**2 @ variances, Sources(mix, variances))
+    sources = Sources(fold, np.full(fine.size + 2, line.stddev**2))
+    found = Counts(fold @ line.counts, fold**2 @ sources.variances, sources)
+    if not tables:
+        return found
+    table = pooled_table([marginal(one, (name,), schema) for one in tables])
+    inside = np.equal.outer(np.arange(coarse.size), coarse_states(fine, coarse))
+    return _fit_sums(found, inside.astype(np.float64), table.counts, table.variances)
 
 
 def column_counts(

@@ -390,7 +390,7 @@ def state_places(column: Column, named: Sequence[float], most: int) -> Floats:
     """
     assert isinstance(column, NUMERIC)
     decimals = column.decimals if isinstance(column, Continuous) else 0
-    near = [place for number in named for place in _around(number, decimals)]
+    near = [place for number in named for place in numbers_around(number, decimals)]
     spikes = {interval.low for interval in column.intervals if interval.spike}
     rows = []
     for state in range(column.n_ordinary):
@@ -401,8 +401,13 @@ def state_places(column: Column, named: Sequence[float], most: int) -> Floats:
     return np.stack([np.pad(row, (0, widest - len(row)), mode="edge") for row in rows])
 
 
-def _around(number: float, decimals: int | None) -> tuple[float, ...]:
-    """A number and its neighbours, among those that a column can have."""
+def numbers_around(number: float, decimals: int | None) -> tuple[float, ...]:
+    """The numbers before a number, at it and after it, of those that a column can have.
+
+    Args:
+        number: any; of decimals the last one up to it counts as it.
+        decimals: of the column; None for numbers as they are stored.
+    """
     if decimals is None:
         return float(np.nextafter(number, -np.inf)), number, float(np.nextafter(number, np.inf))
     unit = 10.0**decimals
