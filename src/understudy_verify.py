@@ -1553,7 +1553,7 @@ class Release:
         return told if self.members is None else f"{told}, {self._link()}"
 
     def _minimum_count(self) -> dict[str, Any]:
-        """What is said of a minimum count; nothing where it is not."""
+        """Return what is said of a minimum count; nothing where it is not."""
         told = dict(self.content.get("minimum_count", {}))
         if not told:
             return told

@@ -61,7 +61,7 @@ class _Kernel:
         return (self._dispatcher or self.make())(*arguments)
 
     def make(self) -> Any:
-        """What the compiler calls: its own, and in place of the kernels that this one calls."""
+        """Return the functions that the compiler calls: its own, or those in their place."""
         with self._lock:
             if self._dispatcher is None:
                 names = self._function.__globals__

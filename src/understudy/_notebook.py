@@ -1,4 +1,4 @@
-"""What a notebook shows of an object: facts beside their headings, and tables; all text escaped."""
+"""Tables and facts that a notebook shows of an object; all text escaped."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Refusal = type[UnderstudyError]
 
 
 def kind_of(value: object) -> str:
-    """What a value is, in a sentence.
+    """Describe the kind of a value, in a sentence.
 
     Example:
         >>> kind_of(None), kind_of([1]), kind_of("secret")
@@ -97,7 +97,7 @@ _ENTRY: Final = re.compile(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |\Z)", re.MULTILINE |
 
 
 def explain_attributes(kind: type) -> dict[str, str]:
-    """What a class, or the nearest above it, writes of each attribute in its docstring."""
+    """Return what a class, or the nearest above it, writes of each attribute in its docstring."""
     explained: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         section = _SECTION.search(inspect.cleandoc(base.__dict__.get("__doc__") or ""))

@@ -76,7 +76,7 @@ def _rebuild(
 
 
 class UnderstudyWarning(UserWarning):
-    """What somebody should know before a budget is spent; nothing is wrong."""
+    """A fact that somebody should know before a budget is spent; nothing is wrong."""
 
 
 class SchemaError(UnderstudyError, ValueError):
@@ -157,7 +157,7 @@ class SignatureError(UnderstudyError):
 
 
 class DeskError(UnderstudyError):
-    """What the steward's desk does not do, or a project's folder that is none."""
+    """A step that the steward's desk does not take, or a project's folder that is none."""
 
 
 class StudyError(UnderstudyError):
@@ -185,7 +185,7 @@ def shown(text: str) -> str:
 
 
 def name_fault(name: str) -> str:
-    r"""What is wrong with the name of a column, as the end of a sentence; "" for nothing.
+    r"""Return what is wrong with the name of a column, as the end of a sentence; "" for nothing.
 
     Example:
         >>> name_fault("income\n(monthly)"), name_fault("")

@@ -1,4 +1,4 @@
-"""What is kept of a run, so that a killed one can go on: its journal, and the anchor beside it.
+"""The journal of a run, so that a killed one can go on, and the anchor beside it.
 
 **How far a journal had come: so that one that was emptied or shortened is found out.**
 
@@ -124,7 +124,7 @@ _THROUGH: Final = getattr(os, "O_DSYNC", 0)
 
 @dataclass(frozen=True)
 class Mark:
-    """How far a journal had come.
+    """The place that a journal had come to.
 
     Attributes:
         lines: how many lines it had.
@@ -322,7 +322,7 @@ def _canonical(value: Any) -> Any:
 
 
 class Spending:
-    """What the charges among some records cost.
+    """The cost of the charges among some records.
 
     Args:
         request: of their journal; it states the budget, unless a program of its own made it.

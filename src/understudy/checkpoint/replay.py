@@ -1,4 +1,4 @@
-"""How a killed run finds what it has paid for: listed, continued from, or removed.
+"""Runs that were killed: found with what they have paid for, continued or removed.
 
 **A journal behind `ask`: answers are on disk before they are used, so a killed run can go on.**
 
@@ -161,7 +161,7 @@ _LOOK = "stopping"
 
 @dataclass
 class Step:
-    """What earlier runs wrote about one question.
+    """All that earlier runs wrote about one question.
 
     Attributes:
         name: of the mechanism's class.
@@ -191,7 +191,7 @@ class Step:
 
 
 class Replay(Unrecorded):
-    """How far this run has come in its journal; shared by all views of a gate.
+    """The place of this run in its journal; shared by all views of a gate.
 
     Args:
         journal: open.

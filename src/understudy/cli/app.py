@@ -314,7 +314,7 @@ MostChanged = Annotated[
 
 
 def _minimum_of(count: int | None, keys: list[str], most: str | None) -> dict[str, Any] | None:
-    """What the three options say together.
+    """Return the minimum count that three options state together.
 
     Raises:
         MethodError: some of them without the others.
@@ -350,7 +350,7 @@ def synthesis_options(
     lines_share: _Former = None,
     layer_share: _Former = None,
 ) -> Callable[..., Any]:
-    """What is to be made of a budget: `understudy.SynthesisOptions`, once the schema is known."""
+    """Return the `understudy.SynthesisOptions` of a command, once the schema is known."""
     from understudy.release.release import Release
     from understudy.workflow.options import SynthesisOptions
 

@@ -319,7 +319,7 @@ def plan(
 
 @dataclass(frozen=True)
 class _Making:
-    """How a command makes a release and where it goes.
+    """The options by which a command makes a release, and the place where it goes.
 
     Attributes:
         out: folder of the release.

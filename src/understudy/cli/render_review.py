@@ -1,4 +1,4 @@
-"""What a review of a schema shows: what is proposed, from where, and what it tells if it stays."""
+"""The review of a schema as a terminal shows it: proposals, their sources, and what each tells."""
 
 from __future__ import annotations
 

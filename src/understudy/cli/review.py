@@ -1,4 +1,4 @@
-"""How a person goes through a drafted schema in the terminal, column by column."""
+"""The review of a drafted schema in the terminal, column by column."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _answer(prompt: str) -> str:
 
 
 def _told(found: Finding) -> str:
-    """What does not fit, and on a terminal in how many rows, as `schema check` says it."""
+    """Say what does not fit, and on a terminal in how many rows, as `schema check` says it."""
     rows = "1 row" if found.count == 1 else f"{found.count:,} rows"
     return f"{found.problem} ({rows})" if found.count and console.is_terminal() else found.problem
 
@@ -80,7 +80,7 @@ class Session:
         self._stood_by: set[str] = set()
 
     def _check(self, schema: Schema) -> dict[tuple[str, str], list[str]]:
-        """What does not fit, by table ("" for a flat one) and column ("" for the whole)."""
+        """Return what does not fit, by table ("" for a flat one) and column ("" for the whole)."""
         findings: dict[tuple[str, str], list[str]] = {}
         for found in us.check(self._data, schema).findings:
             key = (found.table, found.column or "")
@@ -93,7 +93,7 @@ class Session:
         return [*self._findings.get((table, name), []), *flat] if name else []
 
     def _misfits_of_tables(self) -> list[str]:
-        """What does not fit in no single column."""
+        """Return what does not fit in no single column."""
         whole = {table: told for (table, name), told in self._findings.items() if not name}
         return [
             f"Table {table!r} {problem}" if table else problem
@@ -140,7 +140,7 @@ class Session:
                 return
 
     def _ask_about_table(self) -> None:
-        """What no file says: a title and a unit. A pipe holds decisions alone, and is not asked."""
+        """Ask for a title and a unit, which no file says. A pipe holds decisions alone."""
         if sys.stdin is None or not sys.stdin.isatty():
             return
         schema = self.review.schema

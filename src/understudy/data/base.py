@@ -1,4 +1,4 @@
-"""What every engine answers, and the type that exact values wear on the way to a mechanism.
+"""The engine that each kind of input has, and the type of exact values on the way to a mechanism.
 
 The exact contingency tables below are always inside that type. Only privacy mechanisms and internal
 evaluations may ask.

@@ -174,7 +174,7 @@ def widen_rows(
 
 @dataclass(frozen=True)
 class Links:
-    """What does not fit together in the keys of units and members, as numbers. CONFIDENTIAL.
+    """Keys of units and members that do not fit together, as numbers. CONFIDENTIAL.
 
     Attributes:
         keyless: members without a key.

@@ -1,4 +1,4 @@
-"""What a guarantee takes for granted of the rows it is about."""
+"""Premises: facts about the rows that a guarantee takes for granted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Premises:
-    """What is taken for granted of the rows and of where they are; public.
+    """Facts about the rows, and about where they are, that are taken for granted; public.
 
     Attributes:
         conditions: what must hold for the promise of a release to hold.

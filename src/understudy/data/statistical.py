@@ -138,7 +138,7 @@ def _texts(values: list[str], encoding: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Clock:
-    """How a format counts time.
+    """The unit and the origin by which a format counts time.
 
     Attributes:
         per_day: units in a day.

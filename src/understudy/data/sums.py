@@ -70,7 +70,7 @@ Arrays = Sequence[NDArray[Any]]
 
 
 class Sums(ABC, Generic[T]):
-    """What is summed over the rows seen so far; none at first. CONFIDENTIAL."""
+    """Sums over the rows seen so far; none at first. CONFIDENTIAL."""
 
     @abstractmethod
     def sums(self) -> list[NDArray[Any]]:
@@ -515,7 +515,7 @@ class WeightedProducts(RowPass[ExactProducts]):
         )
 
     def _factors(self, rows: _Rows) -> NDArray[np.float64]:
-        """What each record counts with, in steps."""
+        """Return the factor that each record counts with, in steps."""
         own = self._scores.weighting
         if own is None:
             return np.full(rows.n, float(TICKS))

@@ -122,7 +122,7 @@ class DeskApp:
         return Response(text, 422 if said else 200, media_type="text/html")
 
     def _common(self, page: Page, name: str, visit: Visit, said: str) -> dict[str, Any]:
-        """What every page needs."""
+        """Return the values that every page needs."""
         project = visit.project
         return {
             "page": name,
@@ -176,7 +176,7 @@ class DeskApp:
         return StreamingResponse(self._tell(project, request), media_type="text/event-stream")
 
     async def _tell(self, project: Project, request: Request) -> AsyncIterator[str]:
-        """How far a run is, as it changes, until it ends or the session does."""
+        """Send how far a run is, as it changes, until it ends or the session does."""
         told, quiet = "", 0.0
         while self.door.is_open and not await request.is_disconnected():
             run = await run_in_threadpool(runs.last, project)

@@ -28,7 +28,7 @@ def _latest(visit: Visit) -> tuple[str, str]:
 
 
 def _verdicts(visit: Visit) -> list[dict[str, Any]]:
-    """What the rows have said to claims, question by question; where none was reached, nothing."""
+    """Return what the rows have said to claims, question by question, where they were asked."""
     files = _verdict_files(visit)
     return [{**one, "file": name} for name in files for one in visit.own.read_json(name) or ()]
 

@@ -103,7 +103,7 @@ def _act_questions(visit: Visit) -> str:
 
 
 def _values(visit: Visit, schema: Schema) -> dict[str, str]:
-    """What the form says, else the plan that was saved, else what is usual."""
+    """Return the values of the form, else of the plan that was saved, else the usual ones."""
     most = schema.most_rows
     usual = {"epsilon": "1", "sets": "5", "delta": public_delta(most) if most else "0"}
     kept = usual | visit.own.read("plan.toml")
@@ -118,7 +118,7 @@ def _wanted(visit: Visit, schema: Schema) -> dict[str, str]:
 
 
 def _options(project: Project, values: dict[str, str]) -> SynthesisOptions:
-    """What is to be made of a budget."""
+    """Return the options that a form states."""
     from understudy.workflow.options import SynthesisOptions
 
     named = {"sets": _("The number of sets"), "assume_rows": _("The number of records")}
@@ -247,7 +247,7 @@ def plan_of(visit: Visit, values: dict[str, str]) -> Plan:
 
 
 def _kept(visit: Visit, values: dict[str, str], make: Callable[[], Any]) -> Any:
-    """What was worked out for the same before; of few things only."""
+    """Return a result that was worked out for the same before; few are kept."""
     text = visit.own.place("schema.toml").read_text(encoding="utf-8")
     key = repr((visit.own.id, text, visit.own.analyses, sorted(values.items())))
     with visit.desk.lock:

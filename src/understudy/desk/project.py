@@ -159,7 +159,7 @@ class Project:
 
     @property
     def id(self) -> str:
-        """What stands for the folder in addresses, which tell nothing of it."""
+        """The word that stands for the folder in addresses, which tell nothing of it."""
         return hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:12]
 
     def place(self, name: str) -> Path:
@@ -246,7 +246,7 @@ class Project:
             raise refusal("The log cannot be written: %(why)s.", why=reason(error)) from None
 
     def log(self) -> list[dict[str, Any]]:
-        """What was done, oldest first; a line that cannot be read is passed over."""
+        """Return what was done, oldest first; a line that cannot be read is passed over."""
         place = self.place("log.jsonl")
         found = []
         for text in place.read_text(encoding="utf-8").splitlines() if place.exists() else ():

@@ -166,7 +166,7 @@ def _confirm_many(visit: Visit, review: Review, paths: list[Path_]) -> Review | 
 
 
 def _ready(review: Review) -> list[Path_]:
-    """What is accepted at once: more than a name speaks for it."""
+    """Return the proposals that are accepted at once: more than a name speaks for each."""
     return [path for path in review.sourced if path not in review.proposed]
 
 
@@ -207,7 +207,7 @@ def _card(visit: Visit, review: Review, path: Path_) -> dict[str, Any]:
 
 
 def _entries(part: Part, hidden: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """What is declared, entry by entry; what was read from the rows only where it may be seen."""
+    """Return declarations entry by entry; what was read from the rows only where it may be seen."""
     for key, value in entries_of(part):
         if key in hidden:
             yield key, _("read from the rows: shown in the confidential view")
@@ -224,7 +224,7 @@ def _entries(part: Part, hidden: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def _findings(visit: Visit) -> list[str] | None:
-    """What a check of the rows has found; None before one."""
+    """Return what a check of the rows has found; None before one."""
     run = runs.last(visit.own)
     told = None if run.what == "check" and run.active else visit.own.read_json("check.json")
     return None if told is None else [str(text) for text in told["findings"]]

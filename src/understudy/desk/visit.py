@@ -15,7 +15,7 @@ from understudy.schema import Schema
 
 @dataclass
 class Desk:
-    """What pages share: where the desk may look, and what is worked out already.
+    """State that pages share: where the desk may look, and what is worked out already.
 
     Attributes:
         roots: below which it looks.
@@ -42,7 +42,7 @@ class ElsewhereError(Exception):
 
 @dataclass(frozen=True)
 class Visit:
-    """What a page is shown, or a form acted on, for.
+    """One request for a page, or one form to act on.
 
     Attributes:
         desk: that is visited.
@@ -68,7 +68,7 @@ class Visit:
         return self.project is not None and self.project.id in self.desk.secret_views
 
     def text(self, name: str, usual: str = "") -> str:
-        """What was typed into a field."""
+        """Return the text that was typed into a field."""
         return self.form.get(name, [usual])[0].strip()
 
     def texts(self, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the desk says, in the language of whoever runs it.
+"""Messages of the desk, in the language of whoever runs it.
 
 `words.pot` lists every message. A language is one file, `locale/<language>/LC_MESSAGES/desk.mo`;
 without one all is said as it stands in the source. Parts are put in by name, as in `%(epsilon)s`,

@@ -1,4 +1,4 @@
-"""What a verb of the gate takes: values of the very types that it declares, to the last field.
+"""Admission to verbs of the gate: only values of the very types declared, to the last field.
 
 A verb lets its arguments near rows, or asks them about draws that nobody paid for. An object whose
 code stands outside of this package could keep what it sees there. So nothing with foreign code gets

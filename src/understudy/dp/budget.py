@@ -41,7 +41,7 @@ _LONG_EXPONENT = re.compile(r"[eE][+-]?\d{4}")
 
 @dataclass(frozen=True)
 class Budget:
-    """What a release may spend.
+    """An upper limit of what a release may spend.
 
     Attributes:
         epsilon: ε > 0.

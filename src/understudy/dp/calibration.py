@@ -1,4 +1,4 @@
-"""How much noise a contingency table needs, and why; and which scales can be drawn exactly.
+"""Calibration of the noise of a contingency table, with proofs; scales that can be drawn exactly.
 
 **Sensitivity of a contingency table.** Coding is record by record, so each record adds 1 to exactly
 one cell of a table (its out-of-domain count included).

@@ -151,7 +151,7 @@ class Internal(Generic[T_co]):
 
 
 class Diagnostic:
-    """How a walk went, how records were weighted, what hardly fits: each mechanism has its own."""
+    """Facts about a run of a mechanism for the steward alone; of a type for each mechanism."""
 
 
 DiagnosticCallback = Callable[[Internal[Diagnostic]], None]
@@ -166,7 +166,7 @@ _MANY = 0.1
 
 @dataclass(frozen=True)
 class Misfits(Diagnostic):
-    """What hardly fits.
+    """Values that hardly fit.
 
     Attributes:
         no_rows: whether there is no row at all.
@@ -232,7 +232,7 @@ def _describe_column(column: Column, table: ExactTable, n_rows: int) -> Iterator
 
 @dataclass(frozen=True, kw_only=True)
 class CodedView:
-    """How the rows are coded.
+    """The coding of the rows.
 
     Attributes:
         schema: the public schema, in these bins and groups; nobody else has this copy.

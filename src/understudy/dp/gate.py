@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class Unrecorded:
-    """What earlier runs asked, paid and were told, where there were none and nobody writes down.
+    """A journal that writes nothing down and knows of no earlier run.
 
     `understudy.checkpoint.replay` has one with a journal.
 

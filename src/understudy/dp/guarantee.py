@@ -1,4 +1,4 @@
-"""What a release promises, exactly, and on what that promise rests.
+"""Guarantees: the exact promise of a release, and the premises that it rests on.
 
 **What a release may promise, folded from what its mechanisms said as they were paid and run.**
 """
@@ -321,7 +321,7 @@ SEEDED = "Its noise was drawn from a seed, so it can be removed."
 
 
 class Unpaid(Enum):
-    """What a step is that no finite cost stands for; its value says what such a method does."""
+    """A step that no finite cost stands for; its value says what such a method does."""
 
     LEFT_IN = "leaves statistics in, unpaid"
     """Read off the rows as a published form of a method does: the promise is conditional."""
@@ -333,7 +333,7 @@ class Unpaid(Enum):
 
 
 class Said(Protocol):
-    """What the outcome of a mechanism says of itself."""
+    """The statement of a mechanism about its own outcome."""
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -357,7 +357,7 @@ class Said(Protocol):
 
 
 class Promise:
-    """What was said so far of everything that was given out.
+    """The promise of everything that was given out so far.
 
     Args:
         premises: what an engine takes for granted of its rows.

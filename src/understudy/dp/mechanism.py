@@ -1,4 +1,4 @@
-"""What every named mechanism answers: `price` from public facts, `run` on rows that are paid for.
+"""Named mechanisms: `price` from public facts, `run` on rows that are paid for.
 
 A mechanism is a frozen dataclass in a file of its own, with its proof. The gate
 (`understudy.dp.gate.Gate.ask`) makes it again from its fields alone, asks for its price,
@@ -28,7 +28,7 @@ V = TypeVar("V")
 
 
 class Form(StrEnum):
-    """What a mechanism gives out, by the word that a plan shows."""
+    """The form of a mechanism's outcome, by the word that a plan shows."""
 
     DENSE = "dense"  # every noisy cell of a table is written out
     FILTERED = "filtered"  # cells above a public threshold are
@@ -112,7 +112,7 @@ class Charge(Generic[P]):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome(Generic[A]):
-    """What leaves a mechanism; the gate publishes it, and a checkpoint can hold it.
+    """The outcome of a mechanism; the gate publishes it, and a checkpoint can hold it.
 
     Attributes:
         answers: values, one for each charge; of a mechanism with a single answer, that alone.

@@ -1,4 +1,4 @@
-"""What leaves the gate: noisy values that know the noise that is in them.
+"""Values that left the gate: noisy, and with the noise that is in them.
 
 `Released(` is written only in `understudy.dp`; a test sees to that. Whatever is computed from
 released values is post-processing and needs no further proof.
@@ -33,7 +33,7 @@ Groups = Mapping[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class UrnDraws:
-    """What is public about records that were drawn from the rows and a prior.
+    """Public facts about records that were drawn from the rows and a prior.
 
     Attributes:
         columns: names of the columns.
@@ -52,7 +52,7 @@ class UrnDraws:
 
 @dataclass(frozen=True)
 class GibbsDraws:
-    """What is public about records that were drawn column by column, each given some others.
+    """Public facts about records that were drawn column by column, each given some others.
 
     Attributes:
         columns: names of the columns.
@@ -75,7 +75,7 @@ class GibbsDraws:
 
 @dataclass(frozen=True)
 class PosteriorDraws:
-    """What is public about records drawn from a posterior of the exact rows; not private.
+    """Public facts about records drawn from a posterior of the exact rows; not private.
 
     Attributes:
         keys: for each column that is drawn the names of those that it is drawn given, parents
@@ -482,7 +482,7 @@ class NoisyTotals:
 
 @dataclass(frozen=True)
 class NoisySuccesses:
-    """How many records have the second level of a column of two levels, with noise.
+    """The number of records that have the second level of a column of two levels, with noise.
 
     Attributes:
         columns: the column's name, alone.

@@ -458,7 +458,7 @@ _GLANCE = 1_000  # records that tell most pairs of numbers to have no order
 
 @dataclass(frozen=True)
 class Relation:
-    """What every original record keeps.
+    """A relation that every original record keeps.
 
     Attributes:
         words: the relation in words.

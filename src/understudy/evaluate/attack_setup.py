@@ -37,7 +37,7 @@ States = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an attack on each target comes to; arrays of shape (n,).
+    """The outcome of an attack on each target; arrays of shape (n,).
 
     Attributes:
         found: by the attack.

@@ -307,7 +307,7 @@ def copies(targets: States, rows: States) -> Outcome:
 
 @dataclass(frozen=True)
 class Matches:
-    """How the targets were matched in one set; arrays of shape (n,).
+    """The match of each target in one set; arrays of shape (n,).
 
     Attributes:
         count: c_i, synthetic rows that agree in the keys.

@@ -45,7 +45,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an audit found of one line.
+    """The findings of an audit about one line.
 
     Attributes:
         line: what was audited.

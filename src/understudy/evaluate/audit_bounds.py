@@ -37,7 +37,7 @@ BOUND, ALARM = 0.05, 1e-6
 
 @dataclass(frozen=True)
 class Stated:
-    """What a release promises, as far as an audit asks.
+    """The promise of a release, as far as an audit asks.
 
     Attributes:
         unit: what is bounded.
@@ -117,7 +117,7 @@ Matrix = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Shown:
-    """What an event showed on releases that it was not learned from.
+    """The frequency of an event on releases that it was not learned from.
 
     Attributes:
         bound: lower bound on ε or μ that is too high in 5 of 100 audits at most.

@@ -1,4 +1,4 @@
-"""What is audited: every method, on the neighbouring tables that its proofs name.
+"""Lines of an audit: every method, on the neighbouring tables that its proofs name.
 
 Tables are as small as the worst case allows: noise of cells that do not differ only hides the one
 that does. A record is added to a cell that no other record is in, or replaced by one that shares no
@@ -153,7 +153,7 @@ Probe = Callable[[Gate], Observation]
 
 
 class Trial(Protocol):
-    """What is done anew for each release."""
+    """A trial of an audit, done anew for each release."""
 
     @property
     def schema(self) -> Schema:

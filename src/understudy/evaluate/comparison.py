@@ -293,7 +293,7 @@ NOWHERE = -1
 
 
 class Scale(Enum):
-    """What the values of an ordered column are."""
+    """The values that an ordered column can have."""
 
     NUMBER = auto()
     DATE = auto()

@@ -101,7 +101,7 @@ _STREAM = 30
 
 @dataclass(frozen=True)
 class _Part:
-    """What one stage found: scores, warnings, and fields of the evaluation."""
+    """The results of one stage: scores, warnings, and fields of the evaluation."""
 
     scores: tuple[Metric, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -153,7 +153,7 @@ def _score(kind: str, detail: str, measured: list[Measured], note: str) -> Metri
 
 @dataclass(frozen=True)
 class _Task:
-    """What is predicted, from what, and how it is judged."""
+    """A prediction task: its label, its predictors and its metric."""
 
     target: int
     columns: tuple[Column, ...]

@@ -54,7 +54,7 @@ _TOO_MANY = 0.05  # excess of control rows found in the data that is more than c
 
 @dataclass(frozen=True)
 class Intruder:
-    """What an intruder knows, and what he wants to know; positions of columns.
+    """Columns that an intruder knows, and those they want to know; positions.
 
     Attributes:
         keys: columns that he knows.

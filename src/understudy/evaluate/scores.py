@@ -1,4 +1,4 @@
-"""What every score is: one name for one meaning, in `evaluate` and on the pages of benchmarks.
+"""Definitions of scores: one name for one meaning, in `evaluate` and on the pages of benchmarks.
 
 A score of `evaluate` has the name that stands here, or begins with it where more belongs to it (a
 column, a model). The yardstick of the benchmarks (`benchmarks/yardstick.py`) is made of scores of

@@ -426,7 +426,7 @@ Task = tuple[Setting, int]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one release scored.
+    """The scores of one release.
 
     Attributes:
         risk: the measured risk; None where risk is ε itself.

@@ -1,4 +1,4 @@
-"""What a column is regressed on: numbers that say where its parents' records stand.
+"""Design matrices of regressions of a column: numbers that say where its parents' records stand.
 
 * A numeric or ordinal parent has its *place* between its public bounds, −1 at the lower and 1 at
   the upper one (levels are evenly spaced); 0 where a record has none. Each spike and each code of

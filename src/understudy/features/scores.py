@@ -118,7 +118,7 @@ Numbers = TypeVar("Numbers", Integers, Floats)
 
 @dataclass(frozen=True)
 class SumOrder:
-    """How many sums of each sort there are, in their order.
+    """Numbers of sums of each sort, in their order.
 
     Attributes:
         counts: numbers of records: 1 where only some count, else 0.
@@ -251,13 +251,13 @@ class Weighting:
 
     @property
     def words(self) -> str:
-        """How records are weighted, for a query."""
+        """The weighting of records, for a query."""
         factor = "w" if self.power == 1 else "w²"
         apart = f", by {self.by}" if self.by else ""
         return f"weighted by {factor} = {self.column} up to {self.bound!r}{apart}"
 
     def blocks(self, schema: Schema) -> int:
-        """How many times all sums are there.
+        """Return how many times all sums are there.
 
         Args:
             schema: that declares its columns.
@@ -266,7 +266,7 @@ class Weighting:
 
 
 class ScoreMap:
-    """What is common to scores of columns (`FeatureMap`) and of terms (`features.terms`).
+    """Behaviour that scores of columns (`FeatureMap`) and of terms (`features.terms`) share.
 
     Scores belong together in blocks, those of a column or of a term. Summed are each of them, the
     products of two of different blocks, and the squares of numbers.
@@ -326,7 +326,7 @@ class ScoreMap:
 
     @cached_property
     def factors(self) -> Floats:
-        """What each number is multiplied by before it is released, shape (size,)."""
+        """Factors of the numbers before they are released, shape (size,)."""
         return self.order.weights(float(self.weight), float(self.of_squares))
 
     @property

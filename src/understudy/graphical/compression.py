@@ -82,7 +82,7 @@ Placed = Mapping[int, NDArray[np.int32]]
 
 @dataclass(frozen=True, eq=False)
 class RunPlaces:
-    """What partners say of the places of records in the runs of one column.
+    """Statements of partners about the places of records in the runs of one column.
 
     Attributes:
         column: its place among all columns.
@@ -213,7 +213,7 @@ class RunPlaces:
         return [np.exp(chances).astype(np.float32) for chances in self.chances]
 
     def _seen(self, states: NDArray[np.int32], placed: Placed | None) -> list[Codes]:
-        """What each partner has: its state, and of a leader its point as well."""
+        """Return what each partner has: its state, and of a leader its point as well."""
         points = placed or {}
         return [
             states[k] * np.int32(POINTS) + points[k] if k == self.leader else states[k]
@@ -614,7 +614,7 @@ class MarginalModel:
         return [] if leader is None else [*self.leaders(leader), leader]
 
     def n_leaders(self, column: int) -> int:
-        """How many these are."""
+        """Return the number of leaders."""
         return len(self.leaders(column))
 
 

@@ -112,7 +112,7 @@ innermost; and how far one goes in the smaller along each, 0 where it is summed 
 
 
 class Program(NamedTuple):
-    """What the kernel runs.
+    """The steps that the kernel runs.
 
     Attributes:
         steps: of each its kind, start and end of the first table (x, or the larger), start and end
@@ -340,7 +340,7 @@ class Cells(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """What a calibration runs.
+    """The steps of a calibration.
 
     Attributes:
         collect: turns clique by clique, from the leaves to the root, into conditionals, and leaves

@@ -27,7 +27,7 @@ _Set = int
 
 
 class Growth:
-    """How large the junction tree of some marginals becomes with one more of them.
+    """The growth of the junction tree of some marginals by one more of them.
 
     Args:
         sizes: number of states of each column.

@@ -49,7 +49,7 @@ MOST_CELLS: Final = 2**26
 
 @dataclass(frozen=True, eq=False)
 class NoisyPair:
-    """How two columns go together beyond their one-way tables, in groups of states.
+    """Dependence of two columns beyond their one-way tables, in groups of states.
 
     Attributes:
         columns: their places.
@@ -88,7 +88,7 @@ class NoisyPair:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What records of a pair have, and what they seem to lack.
+    """Counts that records of a pair have, and those they seem to lack.
 
     Attributes:
         expected: records in each cell.
@@ -141,7 +141,7 @@ def _off_effects(states: Integers) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class PairsBeyond:
-    """What is known of pairs that no table of a model holds.
+    """Estimates about pairs that no table of a model holds.
 
     Attributes:
         pairs: each in groups of the model.

@@ -176,7 +176,7 @@ less only mix what no table holds."""
 
 @dataclass(frozen=True, eq=False)
 class RankExchange:
-    """How records take in what was measured of their ranks.
+    """An exchange of records' values by which they take in what was measured of ranks.
 
     Attributes:
         columns: places of the ordered columns.

@@ -57,7 +57,7 @@ _TINY: Final = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """How places of two columns go together that follow one another.
+    """Dependence between the places of two columns that follow one another.
 
     Attributes:
         places: records at each two places, of this column and of its partner (`place_along`).
@@ -143,7 +143,7 @@ def choose_leaders(ranks: Mapping[int, Mapping[int, float]]) -> dict[int, int]:
 
 
 def has_ridge(pair: Floats) -> bool:
-    """Whether ranks go together enough in a table of records over runs of two columns."""
+    """Tell whether ranks go together enough in a table of records over runs of two columns."""
     sizes = sorted(pair.shape)
     return sizes[0] >= 2 and sizes[1] <= MOST_RUNS and abs(rank_correlation(pair)) >= LEAST_RANKS
 

@@ -81,7 +81,7 @@ class AmendedAnswer:
 
     @property
     def question(self) -> str:
-        """What is asked; of an answer, with where its numbers are cut off."""
+        """The question; of an answer, with where its numbers are cut off."""
         answer = self.pooled.analysis
         return answer.quantity if answer else f"{self.kind} of {self.formula}"
 

@@ -138,12 +138,12 @@ class Analysis:
 
     @property
     def quantity(self) -> str:
-        """What is estimated: the question, and where its numbers are cut off."""
+        """The estimand: the question, and where its numbers are cut off."""
         return f"{self.kind} of {self.formula}{f', {self.counting}' * bool(self.counting)}"
 
     @property
     def title(self) -> str:
-        """What is estimated and how, in a line."""
+        """The estimand and the estimator, in a line."""
         reason = self.reason.replace(STAMP, STAMP.upper(), 1)
         return f"{self.quantity}, rule {self.pooled.rule}: {reason}."
 

@@ -1,4 +1,4 @@
-"""What a release answers, kind by kind, by asking it: the code that answers is what decides.
+"""Answers that a release has, kind by kind, found by asking: the code that answers is what decides.
 
 Which questions may have an answer follows from public facts (`inference.expected_widths`). Whether
 one has depends on more: on numbers beyond their bounds, on records out of domain, on groups that

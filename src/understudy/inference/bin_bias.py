@@ -1,4 +1,4 @@
-"""What numbers may do to an estimate from where they lie within their bins: bounds on that bias.
+"""Bounds on the bias of an estimate that comes from where numbers lie within their bins.
 
 Of a record in a bin it is known that its number lies in the bin, and nothing else.
 
@@ -55,7 +55,7 @@ _PLACES, _FEW_PLACES = 64, 3
 
 @dataclass(frozen=True)
 class Known:
-    """How exactly the numbers of synthetic sets are known.
+    """The precision with which the numbers of synthetic sets are known.
 
     Attributes:
         schema: in the bins that were measured.

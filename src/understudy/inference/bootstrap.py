@@ -69,7 +69,7 @@ INTERVALS: Final = ("basic", "percentile", "studentised")
 
 @dataclass(frozen=True)
 class Replicates:
-    """What the world of the model shows about k estimates.
+    """Estimates of k quantities in replicates that the model draws.
 
     Attributes:
         estimates: θ*, shape (..., B, k).
@@ -300,7 +300,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Answers:
-    """What the world of a model answers to some questions.
+    """Answers of a model's own world to some questions.
 
     Attributes:
         truth: the value in the model's population, for each question; None where it has none.

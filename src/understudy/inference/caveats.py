@@ -1,4 +1,4 @@
-"""What to say beside the numbers of an analysis, one sentence each.
+"""Caveats: sentences to say beside the numbers of an analysis.
 
 **Whether noise leaves the spread of columns as it is, so that a model may divide by it.**
 

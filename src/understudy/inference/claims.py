@@ -393,7 +393,7 @@ class _Parts(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What each subset is asked; see `Claim`."""
+    """The question that each subset is asked; see `Claim`."""
 
     votes: ClaimKind
     outcome: Term

@@ -393,7 +393,7 @@ _MOST_DF: Final = 1e15
 
 
 class Totals(NamedTuple):
-    """What a rule makes of the sets of each repetition.
+    """Totals that a rule takes over the sets of each repetition.
 
     Attributes:
         estimate: q̄, shape (..., k).

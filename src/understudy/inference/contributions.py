@@ -1,4 +1,4 @@
-"""What records add to a quantity, cell by cell, and how ratios of such sums vary by sampling.
+"""Contributions of records to a quantity, by cell, and sampling variances of ratios of such sums.
 
 Within a group of D records the share or mean R has sampling variance (Q/D - R²)/(D - 1), where Q is
 the sum of squared values: p(1 - p)/(D - 1) for a share, s²/D for a mean. Two quantities of one
@@ -31,7 +31,7 @@ _EDGE = Z_95**2
 
 @dataclass(frozen=True)
 class CellScores:
-    """What a record of each cell adds to which quantity.
+    """The contribution of a record of each cell to each quantity.
 
     Attributes:
         names: of the k quantities.

@@ -351,7 +351,7 @@ POSTERIOR_NOTE = (
 
 @dataclass(frozen=True)
 class Urns:
-    """What is public about the urns of m sets.
+    """Public facts about the urns of m sets.
 
     Attributes:
         prior: weight α of a cell, in records; shape () or, for simulations, (...).

@@ -229,7 +229,7 @@ def _half_width_of_counts(
 
 
 def _spend(release: Release, schema: Schema, budget: Budget) -> Fraction:
-    """What buys a declared analysis."""
+    """Say what buys a declared analysis."""
     rows = Fraction(release.manifest.rows_share or 0) if schema.rows == "private" else Fraction(0)
     return budget.amount * (1 - rows) * _SHARE
 

@@ -117,7 +117,7 @@ class DeclaredAnalysis:
 
 @dataclass(frozen=True)
 class Expected:
-    """What is expected of one estimate of a declared analysis.
+    """The expected precision of one estimate of a declared analysis.
 
     Attributes:
         analysis: that it belongs to.
@@ -173,7 +173,7 @@ class Expected:
 
     @property
     def times(self) -> float:
-        """How many times as wide it is as that of the records."""
+        """Its width as a multiple of that of the records."""
         return self.half_width / self.sampling if self.sampling else math.inf
 
     @property
@@ -207,7 +207,7 @@ def are_near(least: float, largest: float) -> bool:
 
 @dataclass(frozen=True)
 class ExpectedAnswers:
-    """What was expected of the declared analyses before anything was spent.
+    """The precision that was expected of declared analyses before anything was spent.
 
     Attributes:
         records: how many were assumed.
@@ -436,7 +436,7 @@ class _Content(BaseModel):
 
 @dataclass(frozen=True)
 class QuestionFile:
-    """What is asked of the rows behind a release.
+    """A file of questions to the rows behind a release.
 
     Attributes:
         analyses: to be answered better than the release does.

@@ -805,7 +805,7 @@ def ratio_growth(
     sets: Sequence[Records],
     alike: Floats | None = None,
 ) -> Floats:
-    """How many times larger variances of ratios are, since members of units are alike, (k,).
+    """Return the growth of variances of ratios by the likeness of members of units, shape (k,).
 
     Args:
         estimand: what the ratios are of.
@@ -835,7 +835,7 @@ def total_growth(
     sets: Sequence[Records],
     factors: Sequence[Floats],
 ) -> Floats:
-    """How many times Σt²y² a sum of squares by unit is, Σ(Σty)², since units have several members.
+    """Return Σ(Σty)², a sum of squares by unit, over Σt²y², since units have several members.
 
     Its shape is that of the synthetic units; where the moments of what members add are plainly
     larger by pairs of members, theirs counts.
@@ -1045,7 +1045,7 @@ def weighted_totals(
 
 
 def moment_counts(estimand: Estimand, matrix: Moments, schema: Schema) -> MomentCounts | None:
-    """How many records have each level, or what a number adds up to; None if moments do not tell.
+    """Return how many records have each level, or a number's total; None if moments do not tell.
 
     Args:
         estimand: a total, of columns that the matrix has.

@@ -80,7 +80,7 @@ from understudy.schema import NUMERIC, Schema
 
 
 class NumberCounts:
-    """What the cells of columns of numbers tell of the sums of second moments.
+    """Information of the cells of columns of numbers about the sums of second moments.
 
     Args:
         measurements: of a release.
@@ -343,7 +343,7 @@ def refine_matrix(
 def joint_tables(
     matrix: MomentMatrix, measurements: Sequence[Measurement], schema: Schema
 ) -> Iterator[tuple[Measurement, Said]]:
-    """What tables say beside `refine_matrix`: of numbers, merged states and three columns.
+    """Return what tables say beside `refine_matrix`: of numbers, merged states and three columns.
 
     Args:
         matrix: second moments; nothing is said of those of some records alone.
@@ -462,7 +462,7 @@ _EXACT = 1e-9  # of 1, that a function of merged states may miss
 
 @dataclass(frozen=True, eq=False)
 class Said:
-    """What counts say of released numbers: `values` = `tells` · numbers + noise, nearly.
+    """Statements of counts about released numbers: `values` = `tells` · numbers + noise, nearly.
 
     Attributes:
         entries: released numbers, none twice, shape (k,).
@@ -481,7 +481,7 @@ class Said:
 
 @dataclass(frozen=True, eq=False)
 class JoinedSums:
-    """What is known of some released numbers.
+    """Estimates of some released numbers.
 
     Attributes:
         entries: released numbers, ascending, shape (k,).
@@ -540,7 +540,7 @@ class JoinedSums:
 def table_sums(
     matrix: MomentMatrix, table: Measurement, columns: Sequence[str], schema: Schema
 ) -> Said | None:
-    """What the counts of a table say of the sums and products of the scores of some columns.
+    """Return what the counts of a table say of the sums and products of the scores of some columns.
 
     Args:
         matrix: second moments of at least these columns, of all records.

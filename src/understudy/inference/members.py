@@ -383,7 +383,7 @@ def _by_counts(
 
 
 def _growth_below(estimand: Estimand, quantiles: Floats, sets: Sequence[Records]) -> Floats:
-    """How many times larger variances of the shares below quantiles are, of members of units, (k,).
+    """Return how variances of the shares below quantiles grow, of members of units, shape (k,).
 
     Nothing that was measured says how alike members of one unit are in being below a number, so
     they count as wholly alike, and as in the synthetic units where that is more.

@@ -384,7 +384,7 @@ def _counts(
 def _total_by_terms(
     estimand: Estimand, matrix: TermMatrix, schema: Schema, sets: Sequence[Records]
 ) -> MeasuredAnswer | None:
-    """What an affine function of terms adds up to, in each group, of the records that count."""
+    """Return the total of an affine function of terms, by group, over the records that count."""
     formula = mean_as_model(estimand)
     if formula is None:
         return None
@@ -553,7 +553,7 @@ def _growth(
     left: Sequence[tuple[Floats, Floats]],
     sets: Sequence[Records],
 ) -> Floats:
-    """How many times larger variances of coefficients are, since members of units are alike, (p,).
+    """Return how variances of coefficients grow, as members of units are alike, shape (p,).
 
     Args:
         estimand: the model.
@@ -685,7 +685,7 @@ def _correlation(
 
 
 def _growth_of_correlation(pair: tuple[Floats, ...], records: Records) -> float:
-    """How many times larger the variance of a correlation is, since members of units are alike."""
+    """Return the growth of the variance of a correlation by the likeness of members of units."""
     influence = influence_on_correlation(*pair)[:, None]
     return float(cluster_factors(influence, np.ones_like(influence), records.unit_numbers)[0])
 

@@ -119,7 +119,7 @@ def all_needed(estimand: Estimand, schema: Schema) -> tuple[NeededTerms, ...]:
 
 
 def _is_by_levels(estimand: Estimand, schema: Schema) -> bool:
-    """Whether a question is of one mean among few levels, which is a mean by group."""
+    """Tell whether a question is of one mean among few levels, which is a mean by group."""
     if estimand.kind != "mean" or estimand.groups:
         return False
     named = formulas.columns_of(formulas.as_formula(estimand.where), schema.names)
@@ -138,7 +138,7 @@ def _is_plain(factor: Factor) -> bool:
 
 
 def _formula_of(estimand: Estimand) -> str | None:
-    """What a question needs moments of, as a formula; None where moments have no answer at all."""
+    """Return the moments that a question needs, as a formula; None where they have no answer."""
     if estimand.kind in MODELS:
         return estimand.formula
     if estimand.kind == "correlation":

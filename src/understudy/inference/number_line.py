@@ -219,7 +219,7 @@ def _require_ranks(low: Floats, high: Floats, expression: str) -> None:
 def _bound(
     counts: Floats, ends: tuple[Floats, Floats], known: tuple[float, float], sources: Sources
 ) -> float:
-    """How far the coefficient may lie off by where numbers lie in their cells.
+    """Return how far the coefficient may lie off by where numbers lie in their cells.
 
     Args:
         counts: in the order of the cells.

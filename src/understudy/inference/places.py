@@ -279,7 +279,7 @@ def places(
 
 
 def _geography(schema: Schema, spine: Sequence[str] | None, by: Sequence[str] | None) -> Geography:
-    """What is asked for, with the exact totals of levels that the schema declares.
+    """Return the geography that is asked for, with the exact totals that the schema declares.
 
     Raises:
         InferenceError: no spine, neither here nor there.

@@ -99,7 +99,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Curve:
-    """What is known of the distribution of a value: of its least and of its largest possible one.
+    """Bounds on the distribution of a value: of its least and of its largest possible one.
 
     Attributes:
         least: if every value lay at the low end of its cell, so that F̂ is as large as it can be.

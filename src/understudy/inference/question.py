@@ -1,4 +1,4 @@
-"""What is asked for: the kind of an estimate and the columns it is about.
+"""Questions: the kind of an estimate and the columns it is about.
 
 Means, shares, cross-tabulations and totals have one form. Each record adds a value to one of k
 quantities, and belongs to one group: a ratio is the sum of the values of a quantity over the number
@@ -315,7 +315,7 @@ MEASURED_ONLY: Final = {
 
 @dataclass(frozen=True)
 class Scores:
-    """What each record adds to which quantity.
+    """The contribution of each record to each quantity.
 
     Attributes:
         names: of the k quantities.
@@ -371,7 +371,7 @@ class Estimand:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """What decides whether a record counts, and in which group."""
+        """The conditions by which a record counts, and in which group."""
         return tuple(filter(None, (self.where, self.split)))
 
     @property
@@ -574,7 +574,7 @@ def _condition_columns(where: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def _holds(condition: str, records: Records) -> NDArray[np.bool_]:
-    """Whether each record meets a condition; an incomplete one does not, shape (n,).
+    """Tell whether each record meets a condition; an incomplete one does not, shape (n,).
 
     Raises:
         InferenceError: it is neither true nor false.

@@ -117,7 +117,7 @@ class GroupSums:
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """What released numbers do to some estimates, to first order.
+    """The first-order effect of released numbers on some estimates.
 
     Attributes:
         gradient: derivatives of each, shape (k, numbers or more).
@@ -197,7 +197,7 @@ NOISY_NOTE: Final = (
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """How the clusters of a question count.
+    """The clusters of a question and how they count.
 
     Attributes:
         sums: of each random group.

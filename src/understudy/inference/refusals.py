@@ -185,7 +185,7 @@ class Advice:
 
     @property
     def command(self) -> str:
-        """What the publisher types, with names of their own files; "" for another schema."""
+        """The command that the publisher types, with their names of files; "" for other schemas."""
         if "{command}" not in _REQUESTS[self.kind]:
             return ""
         words = ["understudy synthesize DATA --schema SCHEMA", f"--epsilon {self.epsilon}"]

@@ -223,7 +223,7 @@ FEWEST_RUNS = 4
 
 @dataclass(frozen=True)
 class Facts:
-    """What the choice of a rule depends on; all of it public.
+    """Facts on which the choice of a rule depends; all of it is public.
 
     Attributes:
         kind: of the estimand; "function" for an analyst's own.

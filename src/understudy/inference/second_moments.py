@@ -569,7 +569,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True, eq=False)
 class MomentSource:
-    """What one measurement has.
+    """The parts of one measurement of moments.
 
     Attributes:
         scores: of its columns.
@@ -832,7 +832,7 @@ def _assumed_weighted(
 
 
 def apart(source: MomentSource, schema: Schema) -> tuple[MomentSource, ...]:
-    """What is expected of each group of records, as if they were alike; of all if there are none.
+    """Return the expectation of each group of records, as if they were alike; else of all.
 
     Args:
         source: of all stated records.

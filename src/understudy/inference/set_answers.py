@@ -1,4 +1,4 @@
-"""What the sets of a release say together, by the rule that holds for them or comes nearest to it.
+"""The joint answer of the sets of a release, by the rule that holds for them or comes nearest.
 
 A quantity whose variance is 0 within a set has no error there: all records share one value, or an
 outcome does not vary among the records that decide a coefficient. A sample of such records says
@@ -118,7 +118,7 @@ _POOLED = {"partial": partial_variance, "mi": mi_variance}
 
 @dataclass(frozen=True)
 class SetAnswer:
-    """What synthetic sets say together.
+    """The joint answer of synthetic sets.
 
     Attributes:
         pooled: the estimates.

@@ -96,7 +96,7 @@ class SlotMoments:
 
     @property
     def cases(self) -> object:
-        """What is known of members with a value of some columns; None for all members."""
+        """The moments of members with a value of some columns; None for all members."""
         return next((part.cases for part in self.parts if part.cases is not None), None)
 
     @cached_property
@@ -293,7 +293,7 @@ def cluster_factors(
     alike: Floats | float = 0.0,
     company: Floats | float = 0.0,
 ) -> Floats:
-    """How many times larger the variances of estimates are, since members of units are alike.
+    """Return the growth of variances of estimates by the likeness of members of units.
 
     Args:
         residual: of n members, shape (n, k), or (n, 1) for one that all estimates share.

@@ -227,7 +227,7 @@ class TermMatrix:
 
     @cached_property
     def _averaged(self) -> csr_array:
-        """What is known twice, averaged, shape (numbers, numbers).
+        """The average of what is known twice, shape (numbers, numbers).
 
         The square of T_k is released as the sum of 2T_k² − 1, which is T_2k. Where T_2k is a term,
         its sum is released too, with the same noise, as sums and squares of terms weigh alike.

@@ -66,7 +66,7 @@ from understudy.schema import Schema
 
 @dataclass(frozen=True)
 class Trait:
-    """What divides records into k classes.
+    """A division of records into k classes.
 
     Attributes:
         text: as it was written.

@@ -199,7 +199,7 @@ CAVEATS: Final = (
 
 @dataclass(frozen=True)
 class VerdictPlan:
-    """What a verdict would cost and how sure it would be, from public facts alone.
+    """The cost of a verdict and its certainty, from public facts alone.
 
     Attributes:
         claim: as it was written.
@@ -255,7 +255,7 @@ class VerdictPlan:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What noisy votes of random subsets say of a claim.
+    """The verdict of noisy votes of random subsets about a claim.
 
     Attributes:
         verdict: "yes", "no" or "undecided".

@@ -42,7 +42,7 @@ Dependence = Literal["any", "not negative"]
 
 @dataclass(frozen=True)
 class Side:
-    """How far an interval reaches to one side of its estimates, and of what that is made.
+    """The reach of an interval to one side of its estimates, and the parts of that reach.
 
     Attributes:
         noise: by privacy noise and synthesis, shape (k,).

@@ -246,7 +246,7 @@ class WeightedMatrices(Generic[Matrix]):
         return WeightedMatrices(plain, squared, joint.n, excess, joint.groups)
 
     def clustering(self, schema: Schema, estimand: Estimand, k: int) -> Clustering | None:
-        """How clusters count in an answer; None where no groups of them were measured.
+        """Return how clusters count in an answer; None where no groups of them were measured.
 
         Args:
             schema: of the release.
@@ -364,7 +364,7 @@ def _model(
 def _of_sampling(
     estimand: Estimand, matrices: WeightedMatrices[Any], schema: Schema
 ) -> dict[str, Any]:
-    """What the sampling variance of a model follows from (`answer_of_model`)."""
+    """Return the parts from which the sampling variance of a model follows (`answer_of_model`)."""
     clustering = matrices.clustering(schema, estimand, 1)
     factor = float(matrices.factor(schema, estimand, 1)[0])
     return {
@@ -572,7 +572,7 @@ def _totals(
 
 
 def _factors(schema: Schema, records: Records) -> Floats:
-    """What each record counts with, t, shape (n,)."""
+    """Return the factor t that each record counts with, shape (n,)."""
     design = schema.design
     weighting = Weighting(design.weight, design.bound(schema.columns), 1)
     return weighting.ticks(records.numbers[design.weight]) / TICKS

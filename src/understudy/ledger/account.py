@@ -1,4 +1,4 @@
-"""What a population has spent and reserved, and whether one more cost keeps every cap.
+"""The account of a population: spent, reserved, and whether one more cost keeps every cap.
 
 **Filters.** What is asked next may depend on earlier answers, and so may its price. Each cap is a
 privacy filter: a cost is refused unless it fits, with all that is spent, and all that is reserved
@@ -159,7 +159,7 @@ NOTHING = Amounts()
 
 @dataclass(frozen=True)
 class Cost:
-    """What a release, an answer or a step costs, in the unit that it was kept in.
+    """The cost of a release, an answer or a step, in the unit that it was kept in.
 
     Attributes:
         accounting: pure ε, zCDP or Gaussian DP.
@@ -334,7 +334,7 @@ MOST_WAVES = 1_000
 
 @dataclass(frozen=True)
 class Caps:
-    """What all releases of a population may cost together; each may be absent, but not all.
+    """Caps on what all releases of a population cost together; each may be absent, but not all.
 
     Attributes:
         pure: ε of pure differential privacy.
@@ -642,7 +642,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class CapShares:
-    """How much of one cap is taken; a share is None where what takes it has no finite cost there.
+    """The part of one cap that is taken; None where what takes it has no finite cost there.
 
     Attributes:
         words: the cap in signs.
@@ -659,7 +659,7 @@ class CapShares:
 
 @dataclass(frozen=True)
 class Totals:
-    """What a population has cost so far.
+    """The costs of a population so far.
 
     Attributes:
         population: which.

@@ -1,4 +1,4 @@
-"""What can be entered into a population ledger: one kind of entry for each thing that happens.
+"""Entries of a population ledger: one kind for each thing that happens.
 
 All of an entry is public but its exact time. It names no data: digests of the request and of what
 was released, never of the rows, and dates without times, as how long a run takes depends on rows.
@@ -137,7 +137,7 @@ WrittenPopulation = Annotated[
 
 
 class Entry(BaseModel):
-    """What every entry says.
+    """The fields of every entry.
 
     Attributes:
         number: from 1, without gaps.
@@ -189,7 +189,7 @@ class WaveOpened(Entry):
 
 
 class Reserved(Entry):
-    """What a run may spend; counts whole until it is settled."""
+    """A reservation of what a run may spend; counts whole until it is settled."""
 
     kind: Literal["reserve"] = "reserve"
     what: What

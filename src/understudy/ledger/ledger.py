@@ -448,7 +448,7 @@ def _read_checkpoint(place: Path) -> PastRelease:
 
 
 def _selected(stated: Budget, neighbours: Neighbours) -> Cost:
-    """What a selection with δ costs: its ε and its δ, whole as soon as it is begun."""
+    """Return the cost of a selection with δ: its ε and its δ, whole as soon as it is begun."""
     return Cost("pure", stated.epsilon, neighbours, stated.delta)
 
 

@@ -1,4 +1,4 @@
-"""What a run may spend of a population: reserved whole, charged step by step, then settled.
+"""Reservations of what a run may spend: whole at first, charged by step, then settled.
 
 A charge is on disk before its step is computed. So a run that dies has spent no more than the
 ledger knows, and as long as nobody continues or voids it the whole reservation counts. Closing one
@@ -29,7 +29,7 @@ State = Literal["open", "committed", "void"]
 
 @dataclass(frozen=True)
 class Standing:
-    """How a reservation stands.
+    """The state of a reservation.
 
     Attributes:
         state: whether it can be charged.

@@ -1,4 +1,4 @@
-"""Whether a ledger, or an export of one, is as it was written: entry by entry, and against a head.
+"""Verification that a ledger, or an export, is as it was written: by entry, and against a head.
 
 The chain tells an entry that was altered, removed, moved or repeated, as long as its hash or that
 of the next one was left. Whoever writes all hashes anew, or cuts off the end, is found by a head

@@ -159,7 +159,7 @@ class LawOfTries:
 
     @property
     def factor(self) -> Fraction:
-        """What all tries together cost, in units of what one may cost: 2 + η."""
+        """The cost of all tries together, in units of what one may cost: 2 + η."""
         return 2 + self.eta
 
     @property

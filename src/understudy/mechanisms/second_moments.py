@@ -170,7 +170,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How much one record can change the sums and products of some columns.
+    """The largest change of the sums and products of some columns by one record.
 
     Attributes:
         lengths: largest sum of sizes of the scores of each column, λ.

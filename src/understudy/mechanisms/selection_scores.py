@@ -579,7 +579,7 @@ class DistanceFromProduct:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What a score was for all candidates. CONFIDENTIAL.
+    """The values of a score for all candidates. CONFIDENTIAL.
 
     Attributes:
         score: that was asked for.

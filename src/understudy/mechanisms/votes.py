@@ -1,4 +1,4 @@
-"""How many random subsets of the records say yes to a claim, with noise.
+"""A noisy count of the random subsets of the records that say yes to a claim.
 
 Each record goes to one of k subsets, which is drawn for this record alone, evenly, from the secret
 source of the noise; never by its content or its place. The claim is tested on each subset by itself

@@ -211,7 +211,7 @@ def lifecycle_variables(root: Element, file: CodebookFile, table: str) -> Iterat
 
 
 class _Items:
-    """What can be pointed to, by identifier.
+    """Items that can be pointed to, by identifier.
 
     Args:
         root: of the file.
@@ -417,7 +417,7 @@ def is_cdi(content: Any) -> bool:
 
 
 class CrossDomain:
-    """What a file of DDI-CDI says.
+    """The content of a file of DDI-CDI.
 
     Args:
         content: the root of the XML, or the content of the JSON.

@@ -31,7 +31,7 @@ from understudy.schema.base import number_of
 
 @dataclass
 class Gathered:
-    """What was said of one variable so far.
+    """The statements about one variable so far.
 
     Attributes:
         name: as it was first written.
@@ -152,7 +152,7 @@ class _Token:
 
 
 class SpssSyntax:
-    """What a syntax file says.
+    """The content of a syntax file.
 
     Args:
         file: the codebook.
@@ -403,7 +403,7 @@ class _Word:
 
 
 class StataSyntax:
-    """What a do-file says.
+    """The content of a do-file.
 
     Args:
         file: the codebook.

@@ -91,7 +91,7 @@ class CodedValue:
 
 @dataclass(frozen=True)
 class Variable:
-    """What a codebook says about one variable.
+    """The statements of a codebook about one variable.
 
     Attributes:
         name: as in the header of the data.

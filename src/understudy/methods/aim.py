@@ -94,7 +94,7 @@ Fit = Callable[[Sequence[NoisyTable], MaxEntropy | None], MaxEntropy]
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
-    """How rounds spend.
+    """The pace at which rounds spend.
 
     Attributes:
         spend: what all rounds may cost.
@@ -132,7 +132,7 @@ class Round:
 
 
 class _Covered(NamedTuple):
-    """What the tree of the next model covers, whatever is chosen.
+    """The sets of columns that the tree of the next model covers, whatever is chosen.
 
     Attributes:
         firm: columns of the rules that it keeps.

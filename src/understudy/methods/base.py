@@ -1,4 +1,4 @@
-"""What every method declares and answers.
+"""Methods: the declarations and functions that each one has.
 
 A method is a frozen configuration. `plan` says from the schema alone what it will measure; `fit`
 asks the gate for it and gives back a model, from which records are drawn. Where drawing records
@@ -92,7 +92,7 @@ _DRAWN = (20_000, 200_000)
 
 @dataclass(frozen=True)
 class Effort:
-    """What one fit takes.
+    """The effort of one fit.
 
     Attributes:
         memory_mb: memory beyond the rows at its peak, in megabytes.
@@ -211,7 +211,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 
 @dataclass(frozen=True)
 class Facts:
-    """What the table of methods says about one of them.
+    """The entries of the table of methods about one of them.
 
     Attributes:
         name: name on the command line.
@@ -353,7 +353,7 @@ class Method(ABC):
         return False
 
     def inference_facts(self, schema: Schema) -> InferenceFacts:
-        """What inference needs to know: a release has it in its manifest, and asks no method again.
+        """Return what inference needs to know: a release has it in its manifest.
 
         Its combining rule is for sets="posterior". The network is that of `network_of`.
         """

@@ -1,4 +1,4 @@
-"""What MST, AIM and their improvement share: one-way tables, merged states, the model of them all.
+"""Parts that MST, AIM and their improvement share: one-way tables, merged states, the model.
 
 The model is a function of the released tables alone (`rebuilt`), so that whoever has a release can
 build the very model that its sets were drawn from. Where the release has second moments besides, to
@@ -194,7 +194,7 @@ def pairs_beyond(
     fit: MaxEntropy,
     n_rows: float,
 ) -> PairsBeyond | None:
-    """What second moments tell of pairs of columns that no table of a fit holds.
+    """Return what second moments tell of pairs of columns that no table of a fit holds.
 
     A column of which records are clearly out of domain is left out: they count as an even mix.
 
@@ -277,7 +277,7 @@ def measured_beside(measured: Iterable[Released[object]]) -> Beside:
 
 @dataclass(frozen=True)
 class NoisyStatistics:
-    """What was released and a model is fitted to.
+    """Released values that a model is fitted to.
 
     Attributes:
         tables: measured, with every cell.
@@ -476,7 +476,7 @@ class MarginalMethod(Method):
     def _statistics(
         self, schema: Schema, tables: Tables, n_rows: float, beside: Beside
     ) -> NoisyStatistics:
-        """What a fit rests on; no second moments where sets are to differ by all their noise."""
+        """Return what a fit rests on; no second moments where sets are to differ by all noise."""
         fitted = [table for table in tables if not divides(schema, table)]
         held = [table.columns for table in fitted]
         moments = [] if self.sets == "split" else level_moments(beside, schema)
@@ -486,7 +486,7 @@ class MarginalMethod(Method):
         return NoisyStatistics(fitted, lines, derived, ranks_in(beside), moments, sums)
 
     def _lines(self, schema: Schema, beside: Beside) -> Lines:
-        """What number lines say; nothing where sets are to differ by all their noise."""
+        """Return what number lines say; nothing where sets are to differ by all their noise."""
         return {} if self.sets == "split" else line_parts(schema, beside)
 
     def _merge_columns(

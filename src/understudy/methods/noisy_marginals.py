@@ -96,7 +96,7 @@ SAME = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class LineParts:
-    """What a number line says of the states of its column.
+    """Information of a number line about the states of its column.
 
     Attributes:
         states: part of each state, shape (states,).
@@ -247,7 +247,7 @@ def alone(column: Column) -> Flags:
 
 
 def line_parts(schema: Schema, beside: Beside) -> Lines:
-    """What number lines say of the states of their columns.
+    """Return what number lines say of the states of their columns.
 
     Args:
         schema: in which tables were measured, states not merged.

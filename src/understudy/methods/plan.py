@@ -1,4 +1,4 @@
-"""What a method announces that it will measure, from public facts alone.
+"""The plan of a method: what it will measure, from public facts alone.
 
 **Which marginals a release should get right, and how much each of them matters.**
 

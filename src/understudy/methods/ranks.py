@@ -248,7 +248,7 @@ class _Pair:
 
 @dataclass(frozen=True, eq=False)
 class RankedTables:
-    """What was measured of ranks, for the tables of a fit.
+    """Measurements of ranks, for the tables of a fit.
 
     Attributes:
         merged: the columns.

@@ -66,7 +66,7 @@ def with_counts(model: Model, schema: Schema, measured: Iterable[Sequence[str]] 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """What states of the wide table say of columns that count members.
+    """Counts of members in columns, read from states of the wide table.
 
     Attributes:
         schema: of the wide table.

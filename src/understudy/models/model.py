@@ -1,4 +1,4 @@
-"""What every model answers: it holds released values only, and records are drawn from it freely.
+"""Models: they hold released values only, and records are drawn from them freely.
 
 Beside it models that are made of models, samples that keep to the structural zeros, and what
 inference needs to know of how records were drawn (`InferenceFacts`).
@@ -81,7 +81,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class PooledFits:
-    """What split sets are drawn from, taken together.
+    """The fits that split sets are drawn from, taken together.
 
     Attributes:
         models: one for each fit, all over the same columns and with numbers for the same ones.
@@ -296,7 +296,7 @@ PosteriorRule = Literal["partial", "mi"]
 
 @dataclass(frozen=True)
 class InferenceFacts:
-    """How the sets were made, as far as it matters to whoever computes with them.
+    """Facts about how the sets were made, as far as they matter to whoever computes with them.
 
     Attributes:
         posterior_rule: the rule that combines posterior sets: "partial" where parameters were drawn

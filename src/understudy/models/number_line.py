@@ -486,7 +486,7 @@ class Counted:
         return cls(noisy, stddev, np.zeros((0, len(noisy))), none, none)
 
     def take(self, bins: Integers, masses: Floats) -> Counted:
-        """What is said of some bins, in their order, if the others hold so many records.
+        """Return what is said of some bins, in their order, if the others hold so many records.
 
         Args:
             bins: places of those that are left.

@@ -542,7 +542,7 @@ class SpineFit:
         return own, variances
 
     def _own_coordinates(self, table: LevelTable, block: slice) -> Floats:
-        """What a table measured in some places, in the basis.
+        """Return the coordinates in the basis of what a table measured in some places.
 
         Axes that it is summed over have one coordinate.
         """

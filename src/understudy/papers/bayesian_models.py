@@ -504,7 +504,7 @@ _LEAST_SHARE = 1e-12  # of a Beta variate, which can be 0 in floating point
 
 @dataclass(frozen=True)
 class LocationStatistics:
-    """What the model needs of the rows, exact or noisy.
+    """Statistics of the rows that the model needs, exact or noisy.
 
     Attributes:
         counts: records in each cell, shape (..., K).

@@ -436,7 +436,7 @@ CLOSE: Final = 1e-10
 
 @dataclass(frozen=True, kw_only=True)
 class Chains:
-    """How chains run; all public.
+    """Settings of chains; all public.
 
     Attributes:
         chains: side by side; no more than there are draws.
@@ -481,7 +481,7 @@ class Chains:
 
 
 class LogitDraws(NamedTuple):
-    """What came of chains. CONFIDENTIAL.
+    """Draws of chains. CONFIDENTIAL.
 
     Attributes:
         points: B, shape (S, m, p); draws of one chain stand a number of chains apart.

@@ -349,7 +349,7 @@ class Walk:
 
 @dataclass(frozen=True, eq=False)
 class Travelled(Diagnostic):
-    """How a walk went. CONFIDENTIAL but for where it ended.
+    """The course of a walk. CONFIDENTIAL but for where it ended.
 
     Attributes:
         end: where it stands, shape (p,).
@@ -399,7 +399,7 @@ _CHUNK: Final = 2**20
 
 @dataclass(frozen=True, kw_only=True)
 class Censoring:
-    """What a record may contribute: a public function of its own log densities, in [-W, 0].
+    """A limit on a record's contribution: a public function of its own log densities, in [-W, 0].
 
     With ℓ(θ) = log f(y | θ) at the candidates:
 

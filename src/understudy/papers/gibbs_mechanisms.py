@@ -463,7 +463,7 @@ Shares = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class StateShares:
-    """How weights are divided among the states of each column.
+    """Shares of weights among the states of each column.
 
     Attributes:
         form: even; bought: by `shares`, which are public; paper: by the exact shares of the rows.
@@ -592,7 +592,7 @@ _LARGEST_WEIGHT: Final = 2**61
 
 @dataclass(frozen=True, kw_only=True)
 class Chains:
-    """How records hang together.
+    """The order of records in chains.
 
     Attributes:
         length: records of a chain, at least 1; the last chain may have fewer.

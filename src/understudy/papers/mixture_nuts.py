@@ -245,7 +245,7 @@ def check_numpyro() -> None:
 
 @dataclass(frozen=True, eq=False)
 class MixtureNuts:
-    """What a chain walks on.
+    """A posterior that a chain walks on.
 
     Attributes:
         prior: public.
@@ -279,7 +279,7 @@ class MixtureNuts:
 
 @dataclass(frozen=True, eq=False)
 class NutsDraws:
-    """What a chain kept.
+    """The draws that a chain kept.
 
     Attributes:
         mixtures: θ, leading axis (S,).
@@ -331,7 +331,7 @@ def nuts_draws(
 
 @dataclass(frozen=True)
 class _Plan:
-    """What the program is compiled for, besides the shapes of arrays: public numbers."""
+    """Public numbers that the program is compiled for, besides the shapes of arrays."""
 
     prior: MixturePrior
     power: Power

@@ -178,7 +178,7 @@ def most_key_columns(n_columns: int) -> int:
 
 @dataclass(frozen=True)
 class TableLimit:
-    """How large the table of a column and its key may be.
+    """An upper limit on the size of the table of a column and its key.
 
     Attributes:
         key_limit: most values of a key; None for as many cells as are θ-useful.

@@ -118,7 +118,7 @@ TitleOf = Callable[[tuple[str, ...]], str]
 
 
 class Scoring(Protocol):
-    """What candidates are judged by."""
+    """The criterion that candidates are judged by."""
 
     def __call__(self, place: int | None, theta: Floats) -> ScoreOf:
         """The score of one stage.

@@ -134,7 +134,7 @@ States = Literal["auto", "table", "logit"]
 
 @dataclass(frozen=True, kw_only=True)
 class Modelling:
-    """How columns are modelled.
+    """The models of columns.
 
     Attributes:
         regression: of numbers, with its prior.

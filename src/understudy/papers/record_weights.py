@@ -127,7 +127,7 @@ Chunks = Callable[[], Iterable[Floats]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LipschitzBounds:
-    """How large log-likelihoods became. CONFIDENTIAL: all of it is made from the rows.
+    """The largest log-likelihoods. CONFIDENTIAL: all of it is made from the rows.
 
     Attributes:
         by_draw: Δ_h, shape (S,).

@@ -1,4 +1,4 @@
-"""What a Bayesian synthesizer is: models of columns, posteriors under record weights, and draws.
+"""Bayesian synthesizers: models of columns, posteriors under record weights, and draws.
 
 A column model says how a column is distributed given columns before it, with parameters θ that have
 a proper prior. It is a frozen configuration of public numbers; rows are handed to it by a verb of

@@ -83,7 +83,7 @@ Consistency = Literal["gls", "hay", "paper_phantom"]
 
 @dataclass(frozen=True, eq=False)
 class NoisyLayer:
-    """What was measured of one layer.
+    """The measurement of one layer.
 
     Attributes:
         counts: noisy counts of its nodes, shape (..., nodes).

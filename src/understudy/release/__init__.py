@@ -1,1 +1,1 @@
-"""What is published: rows, noisy measurements, schema, manifest."""
+"""Releases: rows, noisy measurements, schema, manifest."""

@@ -1,4 +1,4 @@
-"""Whether the synthetic rows and the noisy measurements of a folder are those of its schema.
+"""Consistency of a folder: its synthetic rows and noisy measurements are those of its schema.
 
 Questions about rows are asked of a whole table, as expressions that Polars evaluates in threads.
 
@@ -875,7 +875,7 @@ def _plain(text: str) -> str:
 
 
 def stage_costs(manifest: Manifest) -> tuple[Fraction, ...]:
-    """What a release has cost by each amendment, oldest first, and in all, in the budget's unit.
+    """Return the cost of each amendment, oldest first, and of all, in the budget's unit.
 
     They are no less than the sums of prices (`RunCost`). Steps of infinite cost are not counted.
 

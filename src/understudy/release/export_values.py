@@ -42,7 +42,7 @@ _FOREIGN = re.compile(r"\W")  # what is neither letter, digit nor underscore, in
 
 @dataclass(frozen=True)
 class NameRules:
-    """What a format allows as the name of a variable.
+    """The names of variables that a format allows.
 
     Attributes:
         longest: bytes in UTF-8.

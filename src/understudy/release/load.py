@@ -64,7 +64,7 @@ MALFORMED: Final = (
 
 @dataclass(frozen=True)
 class Parts:
-    """What a folder holds.
+    """The parts of a folder.
 
     Attributes:
         tables: synthetic tables.

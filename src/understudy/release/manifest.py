@@ -1,4 +1,4 @@
-"""How a release was made, for people and machines, and whether a manifest is of one piece.
+"""The manifest: how a release was made, for people and machines, and whether it is of one piece.
 
 It says nothing about the input file. Its facts and its measurements are held against each other
 here, its promise and its ledger in `understudy.release.consistency`.
@@ -178,7 +178,7 @@ def require_chain(
 
 @dataclass(frozen=True)
 class Manifest:
-    """How a release was made. It says nothing about the input file.
+    """The record of how a release was made. It says nothing about the input file.
 
     Attributes:
         method: name in the table of methods.

@@ -111,7 +111,7 @@ _NONE = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True)
 class Content:
-    """What is released: a contingency table, or what is told of one or in its place.
+    """The content of a measurement: a contingency table, or what is told of one or in its place.
 
     Attributes:
         kind: what it is; `Kind` says what each has in its file.
@@ -412,7 +412,7 @@ def groups_of(measurements: Sequence[Measurement]) -> Groups:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement(Content):
-    """What was released, as a release stores it: with a name, its noise, and what paid for it.
+    """A released measurement as a release stores it: with a name, its noise, and what paid for it.
 
     Attributes:
         name: file name without ending; "" for single numbers, which stand in the manifest alone.
@@ -506,7 +506,7 @@ class Measurement(Content):
 
     @property
     def weighting(self) -> Weighting | None:
-        """How its records are weighted; None where each counts as 1."""
+        """The weighting of its records; None where each counts as 1."""
         if self.kind not in (Kind.WEIGHTED, Kind.TERMS) or not self.of:
             return None
         totals = self.totals or {}

@@ -71,7 +71,7 @@ _EXAMPLE: Final = '{"columns": ["region", "sex"], "count": 5}'
 
 @dataclass(frozen=True)
 class MinimumCount:
-    """How often each combination of key columns that occurs in a set has to occur there.
+    """The least count of each combination of key columns that occurs in a set.
 
     Attributes:
         columns: names of the key columns.
@@ -265,7 +265,7 @@ def _require_key(
 
 @dataclass(frozen=True)
 class KeptCount:
-    """What a release says of a minimum count that it keeps.
+    """The statement of a release about a minimum count that it keeps.
 
     Attributes:
         columns: key columns.
@@ -348,7 +348,7 @@ class KeptCount:
 def kept_count(
     asked: MinimumCount, moves: Iterable[tuple[int, int]], n_rows: int, table: str = ""
 ) -> KeptCount:
-    """What a release will say; refused where more records would change than may.
+    """Return what a release will say of a minimum count; refuse to change too many records.
 
     Args:
         asked: what was asked for.

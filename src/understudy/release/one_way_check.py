@@ -1,4 +1,4 @@
-"""Whether synthetic records have the one-way tables that were measured, in units of noise.
+"""A check that synthetic records have the one-way tables that were measured, in units of noise.
 
 Records are drawn from a model of noisy tables. A model that did not come to fit them, or records
 that were drawn again until no rule forbade them, may contradict a table that is known nearly
@@ -93,7 +93,7 @@ def describe_contradictions(found: Sequence[Contradiction]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class DrawnOneWays:
-    """How often each state stands in a set.
+    """Counts of each state in a set.
 
     Attributes:
         counts: of the states of each column, in the order of the schema.
@@ -118,7 +118,7 @@ class DrawnOneWays:
 
 @dataclass(frozen=True, eq=False)
 class _OneWay:
-    """What was measured of one column.
+    """The measurement of one column.
 
     Attributes:
         counts: noisy, of each group of states, shape (groups,).

@@ -52,7 +52,7 @@ def key_of(text: str, names: Sequence[str]) -> tuple[str, ...] | None:
 
 
 class Kind(StrEnum):
-    """What a measurement is, by the word that stands in a manifest."""
+    """The kind of a measurement, by the word that stands in a manifest."""
 
     TABLE = "table"
     """Noisy counts.
@@ -327,7 +327,7 @@ _Unit = Literal["epsilon", "rho", "half_mu_squared"]
 
 
 class Fault(Exception):
-    """What does not fit in a release folder, in words that follow "it does not fit: "."""
+    """A fault of a release folder, in words that follow "it does not fit: "."""
 
 
 class _Plain(BaseModel):
@@ -346,7 +346,7 @@ class _PublicInput(_Plain):
 
 
 class _Guarantee(_Plain):
-    """What is promised."""
+    """The promise of a release."""
 
     kind: Promise
     """the kind of the promise."""
@@ -371,7 +371,7 @@ class _Guarantee(_Plain):
 
 
 class _Budget(_Plain):
-    """What may be spent."""
+    """The budget of a release."""
 
     epsilon: _Decimal
     """above 0."""
@@ -413,7 +413,7 @@ class _Entry(_Plain):
 
 
 class _Measurement(_Plain):
-    """What a step measured."""
+    """The measurement of a step."""
 
     name: Annotated[str, Field(pattern=rf"^(?:{NAME.pattern})?$")]
     """of its file: letters, digits, `-` and `_`; "" where it has none."""
@@ -478,7 +478,7 @@ class _Edge(_Plain):
 
 
 class _Inference(_Plain):
-    """What inference needs. It is the publisher's word where no measurement contradicts it."""
+    """Facts that inference needs: the publisher's word where no measurement contradicts it."""
 
     posterior_rule: Literal["partial", "mi"] | None
     """the rule that combines posterior sets."""
@@ -512,7 +512,7 @@ class _Analysis(_Plain):
 
 
 class _Expected(_Plain):
-    """How exact one answer was to be."""
+    """The expected precision of one answer."""
 
     analysis: str
     """that it belongs to."""
@@ -542,7 +542,7 @@ class _ExpectedAnswers(_Plain):
 
 
 class _Amendment(_Plain):
-    """What was measured later, for a question after the release."""
+    """A measurement made after the release, for a question."""
 
     parent: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
     """checksum of the manifest that it amends."""
@@ -583,7 +583,7 @@ class _Candidate(_Plain):
 
 
 class _Criterion(_Plain):
-    """What is asked of a table of a try."""
+    """The criterion that a table of a try has to meet."""
 
     columns: list[str]
     """of the table."""
@@ -592,7 +592,7 @@ class _Criterion(_Plain):
 
 
 class _Choice(_Plain):
-    """How a release was chosen among several tries."""
+    """The choice of a release among several tries."""
 
     candidates: list[_Candidate]
     """among which."""
@@ -611,7 +611,7 @@ class _Choice(_Plain):
 
 
 class _KeptCount(_Plain):
-    """How often combinations of key columns occur in each set."""
+    """The least frequency of combinations of key columns in each set."""
 
     columns: Annotated[list[str], Field(min_length=1)]
     """of the key, numbers by their declared bin."""
@@ -628,7 +628,7 @@ class _KeptCount(_Plain):
 
 
 class _Manifest(_Plain):
-    """How a release was made, beside `format` and `files`."""
+    """The fields of a manifest, beside `format` and `files`."""
 
     method: str
     """its name."""

@@ -54,7 +54,7 @@ _FORMATS = {
 
 @dataclass(frozen=True)
 class _Variable:
-    """How one column is written.
+    """The form in which one column is written.
 
     Attributes:
         variable: the column.
@@ -221,7 +221,7 @@ _MEASURES = {
 
 @dataclass(frozen=True)
 class _SavVariable:
-    """How one column is written.
+    """The form in which one column is written.
 
     Attributes:
         variable: the column.

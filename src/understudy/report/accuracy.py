@@ -1,4 +1,4 @@
-"""How far noisy counts can be relied on, computed from the release alone.
+"""Reliability of noisy counts, computed from the release alone.
 
 Everything here describes the noise that was added, never the people: sampling error and the error
 of a model stand apart from it.
@@ -220,7 +220,7 @@ _SHARES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
 
 @dataclass(frozen=True)
 class MeasurementRow:
-    """How far one released measurement can be relied on.
+    """The reliability of one released measurement.
 
     Attributes:
         table: its columns.
@@ -311,7 +311,7 @@ _KIND_WORDS = {
 
 @dataclass(frozen=True)
 class Reliability:
-    """What noise alone does to counts of different sizes.
+    """The effect of noise alone on counts of different sizes.
 
     Attributes:
         rows: for each share of the records: the share, the count, and the relative half width

@@ -1,4 +1,4 @@
-"""What a release can answer: which columns were measured, alone and together, and what follows.
+"""Answers that a release can give: columns measured, alone and together, and what follows.
 
 A question is *counted* where a released noisy table holds its columns state by state, or where the
 distribution that records were drawn from is known: its error bars follow from the noise, which is
@@ -69,7 +69,7 @@ class Line:
 
 
 class Answers:
-    """What a release can answer, worked out from its measurements alone.
+    """The questions that a release can answer, worked out from its measurements alone.
 
     Args:
         release: the release.

@@ -1,4 +1,4 @@
-"""What the public page shows of one column: a small chart, its numbers, and notes about them.
+"""Sections of the public page on single columns: a small chart, numbers, and notes about them.
 
 **From released values back to states, and the bars of a chart.**
 """
@@ -341,7 +341,7 @@ def _bands(
 
 @dataclass(frozen=True)
 class Detail:
-    """How much the section on columns shows.
+    """The amount of detail in the section on columns.
 
     Attributes:
         states: most bars in a chart.

@@ -45,7 +45,7 @@ _YOURS: Final = "For the publisher to answer."
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
-    """What a release does not know of its publication.
+    """Facts about its publication that a release does not know.
 
     Attributes:
         curators: who publishes it, at least one.

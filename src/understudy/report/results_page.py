@@ -69,7 +69,7 @@ class DeclaredResult:
 
     @property
     def question(self) -> str:
-        """What is asked; of an answer, with where its numbers are cut off."""
+        """The question; of an answer, with where its numbers are cut off."""
         return self.answer.quantity if self.answer else f"{self.kind} of {self.formula}"
 
     @property

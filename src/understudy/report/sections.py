@@ -1,4 +1,4 @@
-"""What the ledger, the relations between columns and the sets say, worked out from the release."""
+"""Sections on the ledger, relations between columns, and sets, worked out from the release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages share: texts and numbers as people read them, templates, lists cut to fit.
+"""Texts that the pages share: numbers as people read them, templates, lists cut to fit.
 
 **The guarantee in plain words, with the numbers that follow from it.**
 

@@ -1,4 +1,4 @@
-"""What is public about a table, declared before anyone looks at its rows."""
+"""Schemas: public facts about a table, declared before anyone looks at its rows."""
 
 from understudy.schema.columns import (
     NUMERIC,

@@ -1,4 +1,4 @@
-"""What every column declares: codes of absence, source, review; and its numbered states.
+"""Declarations of every column: codes of absence, source, review; and its numbered states.
 
 **Values as they stand in a schema, and when two of them are the same.**
 
@@ -285,7 +285,7 @@ class LevelMap(BaseModel):
 
 
 class Declaration(Reviewed):
-    """What every kind of column declares.
+    """The declarations that every kind of column has.
 
     Attributes:
         derived: the rule by which the column is computed from others: an expression such as

@@ -396,7 +396,7 @@ def _fault_within(relation: Relation, child: Column, parent: Column) -> Iterator
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """What the ordinary states of a column can be, on the number line.
+    """Possible values of the ordinary states of a column, on the number line.
 
     Attributes:
         lows: smallest value of each ordinary state; ordinal levels count 0, 1, 2, …

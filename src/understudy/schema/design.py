@@ -21,7 +21,7 @@ _LEAST_GROUPS: Final = 10
 
 
 class DesignEffect(BaseModel):
-    """How much larger the variance is than that of records drawn one by one with their weights.
+    """The factor by which the variance exceeds that of records drawn one by one with their weights.
 
     Attributes:
         default: the factor of variances, public.
@@ -45,7 +45,7 @@ class DesignEffect(BaseModel):
 
 
 class SamplingFraction(BaseModel):
-    """What part of a finite population the sample has; public, and never counted in the rows.
+    """The sampled part of a finite population; public, and never counted in the rows.
 
     Attributes:
         default: of the units of the population, whatever stratum; 0 where it is not known.
@@ -70,7 +70,7 @@ class SamplingFraction(BaseModel):
 
 
 class Design(BaseModel):
-    """How the records of a survey were drawn.
+    """The sampling design: how the records of a survey were drawn.
 
     Attributes:
         weight: column of the weights, numeric with public bounds; "" for a table without.
@@ -110,7 +110,7 @@ class Design(BaseModel):
         return self.psu if self.variance == "groups" else ""
 
     def part(self, names: Collection[str]) -> Design:
-        """What holds of a table without its other columns, or with them coarser.
+        """Return what holds of a table without its other columns, or with them coarser.
 
         Args:
             names: of columns that are measured as they are declared.

@@ -361,7 +361,7 @@ States = Mapping[str, tuple[Column, NDArray[np.integer[Any]]]]
 
 @dataclass(frozen=True)
 class Span:
-    """What an expression can be, by the declarations alone.
+    """The range of an expression, by the declarations alone.
 
     Attributes:
         low: no value is less.

@@ -1,4 +1,4 @@
-"""How a table's file is written: public facts, in the table `[file]` of a schema.
+"""The form in which a table's file is written: public facts, in the table `[file]` of a schema.
 
 A text file is read line by line, and what becomes of one line is decided by its own bytes and by
 what stands here, and by nothing else: so all of this must be known without looking at the rows.

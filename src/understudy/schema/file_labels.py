@@ -1,4 +1,4 @@
-"""What files of SPSS, Stata and SAS say about their variables: labels, codes, formats; no rows.
+"""Labels, codes and formats of variables in files of SPSS, Stata and SAS; no rows.
 
 In a file without rows this is public. In the confidential file itself it is as confidential as the
 rows, until a person has confirmed it: a label may have been written for one record.
@@ -76,7 +76,7 @@ _HOLDS: Final[Mapping[str, Mapping[str, Holds]]] = {
 
 @dataclass(frozen=True)
 class VariableLabels:
-    """What a file says about one variable.
+    """Statements of a file about one variable.
 
     Attributes:
         name: the variable's name.
@@ -112,7 +112,7 @@ class VariableLabels:
 
 @dataclass(frozen=True)
 class FileLabels:
-    """What a file says about itself.
+    """Statements of a file about itself.
 
     Attributes:
         title: its label.

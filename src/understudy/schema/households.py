@@ -133,7 +133,7 @@ class LeastDistance(BaseModel):
 
 
 class Members(BaseModel):
-    """How a wide table holds units with their members.
+    """The layout of a wide table that holds units with their members.
 
     Attributes:
         table: name of the members' table.
@@ -200,7 +200,7 @@ class Members(BaseModel):
 
     @property
     def interlocked(self) -> str:
-        """What to do where rules interlock in too many ways; "" without inequalities of members."""
+        """Advice where rules interlock in too many ways; "" without inequalities of members."""
         role = next((one.role for one in self.distances if not one.first), "")
         return role and (
             "An inequality between members becomes combinations that interlock in too many ways; "
@@ -272,7 +272,7 @@ class Members(BaseModel):
 
 
 def _table_faults(names: Sequence[str]) -> Iterator[str]:
-    """What is wrong with the names of two tables, which become parts of names of files."""
+    """Return what is wrong with the names of two tables, which become parts of names of files."""
     for name in names:
         if not _TABLE_NAME.fullmatch(name):
             yield (
@@ -299,7 +299,7 @@ def _without_absence(column: Column) -> Column:
 
 
 def _alike(column: Column) -> Column:
-    """What all slots of a column have in common: measurements may see one in other bins."""
+    """Return what all slots of a column have in common: measurements may see one in other bins."""
     own = _without_absence(column)
     return own.model_copy(update={"bins": None}) if isinstance(own, NUMERIC) else own
 

@@ -277,7 +277,7 @@ def _no_more_than_members(name: str, slots: int, size: tuple[str, int]) -> Itera
 
 
 def _place_in_order(states: Places, columns: Mapping[str, Any], order: Sequence[object]) -> str:
-    """Whether members of a kind are the "first" or "last" of a unit; "" if neither is sure."""
+    """Return whether members of a kind are the "first" or "last" of a unit; else ""."""
     if len(states) != 1 or not order or not all(isinstance(step, str) for step in order):
         return ""
     ((name, own),) = states.items()

@@ -57,7 +57,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Step:
-    """What leads from a layer to the next.
+    """A step from a layer to the next.
 
     Attributes:
         layer: the next one.

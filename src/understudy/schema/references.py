@@ -1,4 +1,4 @@
-"""What a schema's file says once for many columns: lists of levels, defaults, and `like`.
+"""Statements of a schema's file for many columns at once: lists of levels, defaults, and `like`.
 
 Three ways to say a thing once, none of which exists after reading: a schema holds the entries that
 they stand for, and so does the schema of a release, which refers to nothing outside itself.

@@ -216,7 +216,7 @@ class Schema(BaseModel):
 
     @property
     def unsaid(self) -> tuple[str, ...]:
-        """What no rows tell and the schema does not say either: "title", "unit"."""
+        """Fields that no rows tell and the schema does not state either: "title", "unit"."""
         unit = self.unit.description or self.unit.told or self.members
         return tuple(name for name, said in (("title", self.title), ("unit", unit)) if not said)
 
@@ -284,7 +284,7 @@ class Schema(BaseModel):
 
     @property
     def linked(self) -> Members | Unit | None:
-        """What says how two tables belong together; None for one flat table."""
+        """The links between two tables; None for one flat table."""
         return self.members or (self.unit if self.unit.of else None)
 
     @cached_property
@@ -420,12 +420,12 @@ class Schema(BaseModel):
 
     @cached_property
     def _in_bins(self) -> dict[str, Schema]:
-        """What `with_bins` gave: checking hundreds of rules takes as long as a round's fit."""
+        """Schemas that `with_bins` gave: checking hundreds of rules is as slow as a round's fit."""
         return {}
 
     @cached_property
     def worked_out(self) -> dict[str, Any]:
-        """What follows from it and is asked for again and again, kept by other rooms."""
+        """Consequences that are asked for again and again, kept by other rooms."""
         return {}
 
     def part(self, names: Collection[str]) -> Self:

@@ -47,7 +47,7 @@ ROOM: Final = 2**28
 
 @dataclass(frozen=True)
 class Limits:
-    """What a pass may ask of a cluster.
+    """Limits on what a pass may ask of a cluster.
 
     Attributes:
         tasks: most that are of use.

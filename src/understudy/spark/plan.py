@@ -1,4 +1,4 @@
-"""Whether a classic Spark data frame has the same rows in each pass, as far as its plan tells.
+"""A check that a classic Spark data frame has the same rows in each pass, as far as its plan tells.
 
 An error is an output, too: Spark fails at a value that it cannot convert, at an overflow, and in
 its own readers of texts. So a plan is unconditional only if its columns are those of its tables,

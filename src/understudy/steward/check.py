@@ -1,4 +1,4 @@
-"""What in the data does not fit the schema: for the steward, before any budget is spent.
+"""Checks of the data against the schema: for the steward, before any budget is spent.
 
 INTERNAL: that something does not fit is known from the rows. The report names columns and kinds of
 faults. How many rows are concerned, and some of the values, it says only when asked. Of a text file
@@ -243,7 +243,7 @@ def check(data: object, schema: Schema, *, examples: bool = False) -> CheckRepor
 
 
 def _linked_findings(data: object, schema: Schema) -> tuple[list[Finding], list[Finding]]:
-    """How keys link two tables: what should be corrected, and what is worth knowing."""
+    """Return how keys link two tables: what should be corrected, and what is worth knowing."""
     form, counts = schema.linked, count_links(data, schema)
     assert form is not None
     whole = schema.members

@@ -1,4 +1,4 @@
-"""What a column becomes in a draft, by what its values look like.
+"""Drafts of columns from what their values look like.
 
 Numbers that crowd together have bins with round edges near the quantiles. CONFIDENTIAL.
 
@@ -526,7 +526,7 @@ def _join_lines(lines: list[str], form: FileFormat, n_cells: int | None) -> _Rec
 
 @dataclass(frozen=True)
 class _Fit:
-    """How well lines fit a separator, with the quote that suits them.
+    """The fit of lines to a separator, with the quote that suits them.
 
     Attributes:
         separator: between cells.

@@ -65,7 +65,7 @@ class Form:
 
 @dataclass(frozen=True)
 class _Convention:
-    """What is public about columns of certain names.
+    """Public facts about columns of certain names.
 
     Attributes:
         names: words, in lower case and without accents, each with its language.

@@ -264,7 +264,7 @@ class _Opened:
 
 @dataclass(frozen=True)
 class _Drafted:
-    """What was drafted of one table.
+    """The draft of one table.
 
     Attributes:
         columns: name → column, in the order of the table.
@@ -400,7 +400,7 @@ def _draft_tables(data: object, key: str, title: str, book: Codebook, told: Sche
 
 
 def _part_of(book: Codebook, names: Sequence[str]) -> Codebook:
-    """What a codebook says of some columns."""
+    """Return what a codebook says of some columns."""
     known = [name for name in book.order if name in names]
     return book.only(known) if known else Codebook.nothing()
 
@@ -462,7 +462,7 @@ def _slots(sizes: NDArray[np.int64]) -> int:
 
 
 def _common_form(units: _Opened, members: _Opened) -> FileFormat:
-    """How both files are written.
+    """Return how both files are written.
 
     Raises:
         DataError: one is written in another way.
@@ -676,7 +676,7 @@ def _text(
 
 
 def _head(title: str, form: FileFormat) -> dict[str, Any]:
-    """What stands before the columns."""
+    """Return what stands before the columns."""
     named = {"title": title} if title else {}
     file = {"file": _file_entries(form)} if form.told else {}
     return {"format": Schema.model_fields["format"].default, **named, "rows": "private", **file}
@@ -685,7 +685,7 @@ def _head(title: str, form: FileFormat) -> dict[str, Any]:
 def _questions(
     table: str, slots: Mapping[str, Any], columns: Mapping[str, Column]
 ) -> Iterator[str]:
-    """What is to be asked about the key, the number of slots and their order."""
+    """Return questions about the key, the number of slots and their order."""
     yield f"{slots['key']!r} is proposed as the key: does it name units whom the promise is about?"
     yield (
         f"rows_per_unit = {slots['rows_per_unit']} was read from the rows: how many rows of "
@@ -865,7 +865,7 @@ def extremes(data: object, schema: Schema) -> Extremes:
 
 
 def check(data: object, schema: Schema | str | Path, *, examples: bool = False) -> CheckReport:
-    """What in the data does not fit the schema. For the steward; spends nothing, releases nothing.
+    """Check the data against the schema. For the steward; spends nothing, releases nothing.
 
     Args:
         data: pandas, Polars or Arrow table, a path, or a `Query`; of units with members two by

@@ -1,4 +1,4 @@
-"""What the values of each column look like: the part of drafting a schema that reads the rows.
+"""Profiles of the values of columns: the part of drafting a schema that reads the rows.
 
 Three questions, so that memory stays small on tables of any length: what the texts are (one pass
 over all columns), the ranges of the numbers (one pass over all columns), and, where it matters,
@@ -84,7 +84,7 @@ _TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
 
 @dataclass(frozen=True)
 class Profile:
-    """What was seen in one column.
+    """The profile of one column.
 
     Attributes:
         name: the column's name.
@@ -417,7 +417,7 @@ def _zone(dtype: pl.DataType, seen: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Categories:
-    """What the type of a column declares.
+    """Levels that the type of a column declares.
 
     Attributes:
         levels: in the declared order, used or not.

@@ -287,7 +287,7 @@ class Review:
         count: int | None = None,
         population: str = "",
     ) -> Review:
-        """What no rows tell: what the table is called, whose rows it has, and which are public.
+        """Take in what no rows tell: the table's name, whose rows it has, and which are public.
 
         Args:
             title: as releases bear it; "" leaves it.

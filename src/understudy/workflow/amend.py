@@ -472,7 +472,7 @@ _HALVINGS: Final = 8  # of the logarithm of the range: ε within 4 %
 
 @dataclass(frozen=True)
 class ExpectedGain:
-    """What is expected of one estimate.
+    """The expected precision of one estimate.
 
     Attributes:
         question: kind and formula.
@@ -505,7 +505,7 @@ class ExpectedGain:
 
 @dataclass(frozen=True)
 class AnswerPlan:
-    """What an answer would cost and bring.
+    """The cost and the expected precision of an answer.
 
     Attributes:
         question: that is asked.

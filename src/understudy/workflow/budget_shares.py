@@ -1,4 +1,4 @@
-"""How a budget is split: the number of rows, heaps, lines, moments and tables of places.
+"""Shares of a budget: the number of rows, heaps, lines, moments and tables of places.
 
 The rest buys records.
 """

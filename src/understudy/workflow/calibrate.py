@@ -142,7 +142,7 @@ def _records_of(records: object) -> tuple[pd.DataFrame, str]:
 
 
 def _constraints(frame: pd.DataFrame, wanted: PublicTotals) -> tuple[Floats, Floats]:
-    """What each record adds to each total, shape (n, k), and the totals, shape (k,)."""
+    """Return what each record adds to each total, shape (n, k), and the totals, shape (k,)."""
     columns: list[Floats] = []
     aims: list[float] = []
     for name in (*wanted.levels, *wanted.sums):

@@ -100,7 +100,7 @@ CHECK_SHARE: Final = Fraction(1, 10)
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What is tried, and by what it is judged; all of it is public and settled beforehand.
+    """Candidates and the criterion between them; all of it is public and settled beforehand.
 
     Attributes:
         candidates: what may be made of the budget, each once; methods with a guarantee in pure ε.
@@ -199,7 +199,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Shares:
-    """What the parts of a private selection cost; together they are the budget.
+    """Costs of the parts of a private selection; together they are the budget.
 
     Attributes:
         whole: of the release; in pure ε, or with δ in ρ.
@@ -254,7 +254,7 @@ _ROUNDED: Final = Fraction(1, 10**9)
 
 @dataclass(frozen=True)
 class ChoicePlan:
-    """What a private selection would cost and try, from public facts alone.
+    """The cost and the candidates of a private selection, from public facts alone.
 
     Attributes:
         shares: what its parts cost.
@@ -441,7 +441,7 @@ def _schema_for(schema: Schema, choice: Choice) -> Schema:
 
 
 def _requests(schema: Schema, choice: Choice, shares: Shares) -> tuple[Request, ...]:
-    """What each candidate asks for, at the budget of a try without its criterion.
+    """Return what each candidate asks for, at the budget of a try without its criterion.
 
     Raises:
         NotPrivateError: one without a guarantee.
@@ -467,7 +467,7 @@ def _requests(schema: Schema, choice: Choice, shares: Shares) -> tuple[Request, 
 
 
 def _told_apart(request: Request) -> dict[str, str]:
-    """What makes a candidate another one: its criterion rests on the sets that it keeps."""
+    """Return what makes a candidate another one: its criterion rests on the sets that it keeps."""
     return {**request.identity, "minimum_count": str(request.minimum_count)}
 
 
@@ -562,7 +562,7 @@ class _Tries:
         return _Tried(candidate, request, gate, excess.value, made)
 
     def _criterion(self, gate: Gate, made: Made) -> TableDistance:
-        """What compares the sets of a try with the rows."""
+        """Return the criterion that compares the sets of a try with the rows."""
         n_rows, _, _, tables, *_ = made
         marginals = tuple(names for names, _ in self.criteria)
         counts = [_counts(table, gate.schema, marginals) for table in tables]

@@ -1,4 +1,4 @@
-"""What is measured for declared analyses, and how what buys it is divided.
+"""Measurements for declared analyses, and the shares of what buys them.
 
 An analysis needs moments of its columns, moments of its terms, or a table of its own. Moments of
 columns serve all analyses that rest on the same records, and moments of terms those that are joined
@@ -50,7 +50,7 @@ _STEPS: Final = 64  # of a mean part, so that rounding errors do not decide
 def declared_answers(
     analyses: Sequence[DeclaredAnalysis], schema: Schema, accounting: Accounting
 ) -> tuple[tuple[Measured, Fraction], ...]:
-    """What declared analyses need: measurements, each with its part of what buys them all.
+    """Return the measurements that declared analyses need, each with its part of the budget.
 
     Limits of numbers are not known yet, so these measurements have none.
 
@@ -148,7 +148,7 @@ def divide(weights: Sequence[float]) -> tuple[Fraction, ...]:
 
 
 def _needed(analysis: DeclaredAnalysis, schema: Schema, accounting: Accounting) -> Measured:
-    """What has the answer to one analysis."""
+    """Return the measurements that answer one analysis."""
     _, tables = by_tables([analysis], schema)
     for own in tables:
         noise = natural_noise(accounting)
@@ -180,7 +180,7 @@ def _join(
 
 
 def _weigh(asked: tuple[Measured, float], schema: Schema, *, pure: bool) -> float:
-    """What a measurement is to have of the budget, over what others have."""
+    """Return the weight of a measurement in the budget, over what others have."""
     measured, g = asked
     if isinstance(measured, NoisyTables):
         added = schema.neighbours == "add_remove"

@@ -1,4 +1,4 @@
-"""What a release says of itself: how it was made, what was measured, what inference needs."""
+"""The words of a release about itself: how it was made, what was measured, what inference needs."""
 
 from __future__ import annotations
 

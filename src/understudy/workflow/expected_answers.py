@@ -1,4 +1,4 @@
-"""How exact the answers to declared analyses will be, before anything is spent.
+"""Expected precision of answers to declared analyses, before anything is spent.
 
 Both parts of an error follow from the second moments of the population, which nobody knows before:
 so they are computed for stated records, those of an earlier release or records drawn evenly over
@@ -153,7 +153,7 @@ def _expect_counts(
     rows: pl.DataFrame,
     lined: Collection[str] = (),
 ) -> list[Expected]:
-    """What is told by the table that is counted for an analysis."""
+    """Return what the table that is counted for an analysis tells."""
     try:
         found = expected_parts(analysis.estimand(schema), schema, rows, stddev, lined)
     except InferenceError as error:
@@ -216,7 +216,7 @@ def difficulties(
     *,
     pure: bool,
 ) -> tuple[float, ...]:
-    """How much noise of one record widens each answer: its variance over that by sampling.
+    """Return how much noise of one record widens each answer: its variance over that by sampling.
 
     Both are of records drawn evenly over the schema, with numbers where they are typical; of
     several estimates the median counts. It is 0 where nothing that is bought has the answer.
@@ -380,7 +380,7 @@ class Assumed:
 
     @property
     def _excess(self) -> float:
-        """What weights above B are missing, in records that count in full."""
+        """The part of weights above B, in records that count in full."""
         design = self.schema.design
         bound = design.bound(self.schema.columns)
         weights = Records.of(self.rows, self.schema, (design.weight,)).numbers[design.weight]
@@ -389,7 +389,7 @@ class Assumed:
 
 @dataclass(frozen=True)
 class ExpectedRange:
-    """What is expected of one estimate whatever the spread of numbers that nobody declared.
+    """The expected precision of one estimate whatever the spread of numbers that nobody declared.
 
     Attributes:
         analysis: that it belongs to.
@@ -645,7 +645,7 @@ def _rows(
 
 
 def _weights(column: Column, *, over_bins: bool) -> Floats:
-    """How likely each state is over the mean bin, shape (size,).
+    """Return how likely each state is over the mean bin, shape (size,).
 
     A bin counts by its length, or by the part of it that is typical; other states count as one.
     """

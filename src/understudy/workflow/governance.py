@@ -1,4 +1,4 @@
-"""What a run may cost, and the ledger of the population that it is charged to.
+"""The cost that a run may have, and the ledger of the population that it is charged to.
 
 A schema that names its population (`[ledger] population = "…"`) is governed: no run touches its
 rows without a reservation in that population's ledger.
@@ -116,7 +116,7 @@ def account_of(schema: Schema, ledger: str | Path | None, by: str | None = None)
 
 @dataclass(frozen=True)
 class Outlay:
-    """What a run may cost, and the account that it is charged to.
+    """The cost that a run may have, and the account that it is charged to.
 
     Attributes:
         cost: all that it may cost.
@@ -224,7 +224,7 @@ _NEW: Final = Standing("open", 0, Fraction(0), "", "")
 
 @dataclass
 class Spending:
-    """What one run spends, as the ledger of its population is told; without one nothing happens.
+    """The spending of one run, as its population's ledger is told; without one nothing happens.
 
     Attributes:
         reservation: in that ledger; None where none governs the table.

@@ -40,7 +40,7 @@ _STEEPEST = 50.0  # of θ
 
 @dataclass(frozen=True)
 class Places:
-    """How the numbers of one column are placed.
+    """Places of the numbers of one column in their bins.
 
     Attributes:
         fine: the column in finer bins.
@@ -142,7 +142,7 @@ class Places:
 
 @dataclass(frozen=True)
 class HeapedPlaces:
-    """How the numbers of one column are moved onto its heaps.
+    """Moves of the numbers of one column onto its heaps.
 
     Attributes:
         column: in the bins that are drawn.
@@ -183,7 +183,7 @@ class HeapedPlaces:
 
 @dataclass(frozen=True)
 class DividedPlaces:
-    """How the numbers of one column are placed whose crowded bins were counted more finely.
+    """Places of the numbers of one column whose crowded bins were counted more finely.
 
     Attributes:
         parts: of the bins that have peaks; records of others have no number there.

@@ -1,4 +1,4 @@
-"""What is made of a budget, and how a run goes: the options that public functions share.
+"""Options that public functions share: what is made of a budget, and how a run goes.
 
 Each of the two is one frozen value, which is checked when it is made. Functions take its fields as
 keywords just as well, and gather them here. So an argument is declared, checked and explained once.
@@ -42,7 +42,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class SynthesisOptions:
-    """What is to be made of a budget: the argument `how` of `synthesize` and `plan`.
+    """Options of what is made of a budget: the argument `how` of `synthesize` and `plan`.
 
     Attributes:
         method: a name in the table of methods, or "auto".
@@ -113,7 +113,7 @@ class SynthesisOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a run goes, and who answers for it: the argument `run` of functions that read rows.
+    """Options of a run, and who answers for it: the argument `run` of functions that read rows.
 
     Attributes:
         seed: seed of the sampling that follows the last paid step; recorded in the manifest.

@@ -1,4 +1,4 @@
-"""What a release would measure and cost, from public facts alone: no rows, no engine."""
+"""The plan of a release: measurements and costs, from public facts alone: no rows, no engine."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FAR_WIDER = 10
 
 @dataclass(frozen=True)
 class Plan:
-    """What a release would cost and measure, from public facts alone.
+    """The costs and the measurements of a release, from public facts alone.
 
     Attributes:
         method: its name.
@@ -259,7 +259,7 @@ _LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 100), Fraction(20)
 
 
 def _unit_remarks(schema: Schema) -> tuple[str, ...]:
-    """What it costs that one record is a unit with its members."""
+    """Say what it costs that one record is a unit with its members."""
     form = schema.members
     if form is None:
         told = schema.unit.told
@@ -274,7 +274,7 @@ def _unit_remarks(schema: Schema) -> tuple[str, ...]:
 
 
 def _slot_remarks(schema: Schema) -> tuple[str, ...]:
-    """What one slot costs, where the budget is shared evenly and noise is Gaussian."""
+    """Say what one slot costs, where the budget is shared evenly and noise is Gaussian."""
     form, columns = schema.members, len(schema.columns)
     if form is None or form.rows_per_unit == 1:
         return ()
@@ -329,7 +329,7 @@ def _weight_remarks(request: Request, assume_rows: int | None) -> tuple[str, ...
 
 
 def _group_remarks(design: Design) -> tuple[str, ...]:
-    """What the variance between random groups of clusters leaves out, where there are some."""
+    """Say what the variance between random groups of clusters leaves out, where there are some."""
     if not design.groups:
         return ()
     alike = (
@@ -498,7 +498,7 @@ def expected_with_ranges(
 
 
 def _growth(schema: Schema) -> float:
-    """How many times as wide sampling makes intervals as if records were drawn one by one.
+    """Return how many times as wide sampling makes intervals as if records were drawn one by one.
 
     Answers for weighted records count the design themselves.
     """

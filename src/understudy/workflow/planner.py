@@ -38,7 +38,7 @@ _KEPT: Final = 64
 
 
 class Planner:
-    """What one schema and one set of options give at any ε.
+    """The method and the shares that one schema and one set of options give at any ε.
 
     Args:
         schema: reviewed, or the path of its file.

@@ -1,4 +1,4 @@
-"""What is asked for, checked by public facts alone: method, budget and its parts, analyses.
+"""A request, checked by public facts alone: method, budget and its parts, analyses.
 
 **What a request buys of so many rows, once their number is declared or bought.**
 
@@ -275,7 +275,7 @@ class Request:
     def _steps(
         self, asked: Iterable[tuple[Mechanism[Any, Any] | None, Fraction]]
     ) -> tuple[PlannedTable, ...]:
-        """What some mechanisms, each at its cost, will have in the ledger."""
+        """Return the entries that some mechanisms, each at its cost, will have in the ledger."""
         return tuple(
             step
             for mechanism, spend in asked

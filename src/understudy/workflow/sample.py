@@ -82,7 +82,7 @@ _UNCOUNTED: Final = (
 
 @dataclass(frozen=True)
 class Demand:
-    """What a condition asks of one column.
+    """The values of one column that a condition asks for.
 
     Attributes:
         fits: which records have it, given the column.
@@ -105,7 +105,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Condition:
-    """What drawn records must be.
+    """A condition on drawn records.
 
     Attributes:
         schema: of the release.

@@ -166,7 +166,7 @@ COUNTED: Final = 2**16
 
 @dataclass(frozen=True)
 class Decoder:
-    """What gives drawn records their values.
+    """A decoder that gives drawn records their values.
 
     Attributes:
         places: how numbers lie within their bins, by column.
@@ -436,7 +436,7 @@ def _keep_count(
 
 
 class Made(NamedTuple):
-    """What a release is made of.
+    """The parts of which a release is made.
 
     Attributes:
         n_rows: the number of rows.
@@ -498,7 +498,7 @@ def measure_and_draw(
 def followed_by(
     request: Request, schema: Schema, measurements: Sequence[Measurement]
 ) -> tuple[Measurement, ...]:
-    """What the records follow, of all that was measured.
+    """Return what the records follow, of all that was measured.
 
     Args:
         request: what was asked for.
