@@ -1315,7 +1315,7 @@ class Release:
         words = " and ".join(said)
         return f", of records with {words}" if words else ""
 
-    def _weighed(self, one: dict[str, Any]) -> str:
+    def _weighting(self, one: dict[str, Any]) -> str:
         """By what a step says that its records are weighted; "" where they are not."""
         if one["kind"] not in ("weighted", "terms") or not one["of"]:
             return ""
@@ -1346,12 +1346,12 @@ class Release:
             ),
             "weighted": re.escape(
                 f"sums and products of scores of {', '.join(one['columns'])}, weighted by "
-                f"{self._weighed(one)}"
+                f"{self._weighting(one)}"
             ),
             "terms": re.escape(
                 f"sums and products of the terms {', '.join(one.get('terms', []))}"
                 + self._among(one)
-                + (f", weighted by {self._weighed(one)}" if one["of"] else "")
+                + (f", weighted by {self._weighting(one)}" if one["of"] else "")
             ),
             "ranks": re.escape(f"sums of products of ranks of {', '.join(one['columns'])}"),
             "choice": rf"one of {NUMBER} candidates {score}|(two groups of columns|(a column that "

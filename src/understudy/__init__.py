@@ -148,12 +148,12 @@ def _compare_pages() -> None:
     """Tell releases what renders the pages that are compared as one is loaded."""
     from understudy.release.release import render_pages_by
 
-    def rendered(release: Any) -> Any:
+    def render(release: Any) -> Any:
         from understudy.workflow.pages import pages  # loads what draws them: only to compare
 
         return pages(release)
 
-    render_pages_by(rendered)
+    render_pages_by(render)
 
 
 def __dir__() -> list[str]:

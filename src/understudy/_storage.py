@@ -168,7 +168,7 @@ def parse(text: str) -> Any:
     """
     try:
         content = json.loads(
-            text, object_pairs_hook=_distinct, parse_constant=_refused, parse_float=_finite
+            text, object_pairs_hook=_distinct, parse_constant=_refuse_text, parse_float=_finite
         )
         json.dumps(content, ensure_ascii=False).encode("utf-8")
     except json.JSONDecodeError as error:
@@ -188,14 +188,14 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _refused(_text: str) -> NoReturn:
+def _refuse_text(_text: str) -> NoReturn:
     raise ValueError("it holds a number that is not finite")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        _refused(text)
+        _refuse_text(text)
     return number
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from understudy.models.number_line import _SIZES, _cut, denoise, tree_shares
+from understudy.models.number_line import _SIZES, _truncated_normal, denoise, tree_shares
 from understudy.models.tables import project
 
 
@@ -81,7 +81,7 @@ def test_the_shares_are_those_of_the_slow_tree(seed):
 
 def test_the_mean_of_a_cut_normal_law_is_its_integral():
     middle, deviation = np.meshgrid([-3.0, -0.1, 0.0, 0.4, 1.2, 9.0], [0.05, 0.3, 2.0, 50.0])
-    mean, inside = _cut(middle, deviation)
+    mean, inside = _truncated_normal(middle, deviation)
     for m, d, got, log in zip(middle.flat, deviation.flat, mean.flat, inside.flat, strict=True):
         peak = min(max(m, 0), 1)
         top = norm.logpdf(peak, m, d)

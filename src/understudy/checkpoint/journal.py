@@ -188,14 +188,14 @@ class Anchor:
     def _write(self, more: int, mark: Mark) -> None:
         if self._file is None:
             if not more:
-                self._cut()
+                self._cut_last_line()
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _THROUGH | more
             self._file = os.open(self._path, flags, 0o600)
         _storage.write_all(self._file, line_of(asdict(mark)))
         if not _THROUGH:
             os.fsync(self._file)
 
-    def _cut(self) -> None:
+    def _cut_last_line(self) -> None:
         """Take away a last line that was not written to its end."""
         whole = b"".join(lines_of(self._path.read_bytes()))
         os.truncate(self._path, len(whole))

@@ -395,7 +395,7 @@ def take_options(name: str, group: Callable[..., Any]) -> Callable[[_Command], _
         group: whose parameters are options.
     """
 
-    def taking(command: _Command) -> _Command:
+    def add_options(command: _Command) -> _Command:
         own = inspect.signature(command, eval_str=True).parameters
         options = inspect.signature(group, eval_str=True).parameters
         every = [one for k in own for one in (options.values() if k == name else [own[k]])]
@@ -409,7 +409,7 @@ def take_options(name: str, group: Callable[..., Any]) -> Callable[[_Command], _
         run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
         return cast(_Command, run)
 
-    return taking
+    return add_options
 
 
 def split_pairs(option: str, pairs: list[str] | None, example: str) -> dict[str, str]:

@@ -131,10 +131,10 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
     """
     with _show_progress(quiet=quiet) as tell:
         place = os.environ.get(PROGRESS_VARIABLE)
-        yield _noting(tell, place) if place else tell
+        yield _note_stages(tell, place) if place else tell
 
 
-def _noting(tell: Progress, place: str) -> Progress:
+def _note_stages(tell: Progress, place: str) -> Progress:
     """The listener, which also adds a line to a file as a stage changes.
 
     Numbers of what is done are left out: they may be of rows.

@@ -72,7 +72,7 @@ def began(review: Review, findings: Sequence[str], sourced: int) -> None:
     if sourced > 1:
         out.print(f"A accepts {sourced} of them at once, which come from public sources alone.")
     for problem in findings:
-        _finding(f"{problem}.")
+        _show_finding(f"{problem}.")
 
 
 def show_review(review: Review, path: Path_, left: int, findings: Sequence[str]) -> None:
@@ -88,9 +88,9 @@ def show_review(review: Review, path: Path_, left: int, findings: Sequence[str])
             f"  [bold]{entry}[/bold] from the rows; if left: {leak_of(entry)}.", soft_wrap=True
         )
     for question in review.asked(path):
-        _finding(question)
+        _show_finding(question)
     for problem in findings:
-        _finding(f"the column {problem}.")
+        _show_finding(f"the column {problem}.")
 
 
 def title(review: Review, path: Path_) -> str:
@@ -113,7 +113,7 @@ def _entries(part: Part) -> Iterator[str]:
             yield f"    … {len(lines) - _LINES} lines more"
 
 
-def _finding(sentence: str) -> None:
+def _show_finding(sentence: str) -> None:
     out.print(f"  CONFIDENTIAL, by the rows: {escape(sentence)}", soft_wrap=True)
 
 

@@ -47,7 +47,7 @@ def _answer(prompt: str) -> str:
     return line.strip()
 
 
-def _told(found: Finding) -> str:
+def _describe_misfits(found: Finding) -> str:
     """Say what does not fit, and on a terminal in how many rows, as `schema check` says it."""
     rows = "1 row" if found.count == 1 else f"{found.count:,} rows"
     return f"{found.problem} ({rows})" if found.count and console.is_terminal() else found.problem
@@ -84,7 +84,7 @@ class Session:
         findings: dict[tuple[str, str], list[str]] = {}
         for found in us.check(self._data, schema).findings:
             key = (found.table, found.column or "")
-            findings.setdefault(key, []).append(_told(found))
+            findings.setdefault(key, []).append(_describe_misfits(found))
         return findings
 
     def _misfits(self, path: Path_) -> list[str]:
@@ -102,17 +102,17 @@ class Session:
         ]
 
     def _list_sourced(self) -> list[Path_]:
-        waiting = self._waiting()
+        waiting = self._list_named()
         sourced = [path for path in self.review.sourced if not self._misfits(path)]
         return [path for path in sourced if path not in waiting]
 
-    def _waiting(self) -> list[Path_]:
+    def _list_named(self) -> list[Path_]:
         """List what a name alone has proposed: without the rows nothing could object to it."""
         return [] if self._data is not None else [*self.review.proposed]
 
     def accept_sourced(self) -> None:
         """One decision about all that comes from public sources, and is not told to misfit."""
-        paths, waiting = self._list_sourced(), len(self._waiting())
+        paths, waiting = self._list_sourced(), len(self._list_named())
         if paths:
             self._decide(self.review.accept(*paths))
         render_review.accepted_at_once(self.review, paths, waiting)

@@ -687,7 +687,7 @@ def names_in(header: bytes, form: FileFormat, separator: str, place: str) -> tup
     if isinstance(cells, str):
         raise DataError(
             f"{place} cannot be read: its header {cells}; correct it, or the table [file] of the "
-            f"schema, which says how the file is written{_meant(text, form, separator)}."
+            f"schema, which says how the file is written{_guess_separator(text, form, separator)}."
         )
     for name in cells:
         if cells.count(name) > 1:
@@ -695,7 +695,7 @@ def names_in(header: bytes, form: FileFormat, separator: str, place: str) -> tup
     return tuple(cells)
 
 
-def _meant(header: str, form: FileFormat, separator: str) -> str:
+def _guess_separator(header: str, form: FileFormat, separator: str) -> str:
     """Another separator by which a header that does not fit has several cells."""
     for mark in SEPARATORS:
         cells = cells_of(header, mark, form)

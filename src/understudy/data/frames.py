@@ -181,12 +181,12 @@ def _unlike(_value: object) -> str:
     return UNLIKE
 
 
-def _nothing(_value: object) -> None:
+def _accept(_value: object) -> None:
     return None
 
 
 _READERS: dict[type, Callable[[Any], str | None]] = {
-    type(None): _nothing,
+    type(None): _accept,
     str: _str,
     bool: _bool,
     np.bool_: _bool,
@@ -198,8 +198,8 @@ _READERS: dict[type, Callable[[Any], str | None]] = {
     datetime.timedelta: _timedelta,
 }
 _PANDAS: dict[str, Callable[[Any], str | None]] = {
-    "NaTType": _nothing,
-    "NAType": _nothing,
+    "NaTType": _accept,
+    "NAType": _accept,
     "Timestamp": _timestamp,
     "Timedelta": _pandas_span,
 }

@@ -522,7 +522,7 @@ class Connection(ABC):
             # When nobody reads any more, and not some time later: a reader keeps writers waiting.
             weakref.finalize(self, self._link.close)
             self._begin()
-            self.types, self.unreadable = self._heading()
+            self.types, self.unreadable = self._fetch_heading()
         except DataError:
             raise
         except Exception:  # of whatever class the database's library has
@@ -546,7 +546,7 @@ class Connection(ABC):
         """Fix which rows all passes see, once the connection is sure to be closed."""
 
     @abstractmethod
-    def _heading(self) -> tuple[dict[str, pl.DataType], dict[str, str]]:
+    def _fetch_heading(self) -> tuple[dict[str, pl.DataType], dict[str, str]]:
         """Columns and types of the query, no rows."""
 
     @abstractmethod
@@ -598,7 +598,7 @@ class _SQLite(Connection):
         self._link.execute("BEGIN")
         self._link.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
-    def _heading(self) -> tuple[dict[str, pl.DataType], dict[str, str]]:
+    def _fetch_heading(self) -> tuple[dict[str, pl.DataType], dict[str, str]]:
         cursor = self._link.execute(self._query.sql)  # computes no row before one is fetched
         self.names = self._check_names([entry[0] for entry in cursor.description])
         cursor.close()
@@ -639,7 +639,7 @@ class _Arrow(Connection):
     def _rows(self) -> Iterator[pa.RecordBatch]:
         """Of the query."""
 
-    def _heading(self) -> tuple[dict[str, pl.DataType], dict[str, str]]:
+    def _fetch_heading(self) -> tuple[dict[str, pl.DataType], dict[str, str]]:
         schema = self._schema()
         self.names = self._check_names(schema.names)
         types, unreadable = {}, {}

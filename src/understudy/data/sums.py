@@ -322,9 +322,9 @@ class ScoreProducts(RowPass[ExactProducts]):
         self._alone = np.zeros(p, dtype=np.int64)
         self._by = {name: np.zeros((p, len(own.scores)), np.int64) for name, own in kinds.items()}
         self._coded = np.zeros(len(scores.coded), dtype=np.int64)
-        self._merged = self._nothing()
+        self._merged = self._zero_products()
 
-    def _nothing(self) -> ExactProducts:
+    def _zero_products(self) -> ExactProducts:
         scores = self._scores
         shapes = len(scores), len(scores.pairs[0]), len(scores.numbers), len(scores.coded)
         return ExactProducts(0, *(np.zeros(shape, dtype=np.int64) for shape in shapes))

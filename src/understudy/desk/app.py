@@ -74,12 +74,12 @@ class DeskApp:
             Route("/static/{name}", self._static, methods=["GET"]),
             Route("/end", self._end, methods=["POST"]),
             Route("/p/{id}/events", self._events, methods=["GET"]),
-            Route("/p/{id}/framed/{name}", self._framed, methods=["GET"]),
+            Route("/p/{id}/framed/{name}", self._show_framed_page, methods=["GET"]),
             Route("/p/{id}/{page}", self._page, methods=["GET", "POST"]),
             Route("/{page}", self._page, methods=["GET", "POST"]),
             Route("/", self._page, methods=["GET", "POST"]),
         ]
-        missing = {404: _missing, 405: _missing, UnderstudyError: _missing}
+        missing = {404: _show_not_found, 405: _show_not_found, UnderstudyError: _show_not_found}
         inside = Starlette(routes=routes, exception_handlers=missing)
         self.door = Door(inside, port)
 
@@ -104,7 +104,7 @@ class DeskApp:
         except ElsewhereError as elsewhere:
             return RedirectResponse(str(elsewhere), 303)
         except Exception:
-            return self._failed()
+            return self._show_failure()
 
     def _answer_visit(self, page: Page, name: str, visit: Visit, *, acts: bool) -> Response:
         said = ""
@@ -138,7 +138,7 @@ class DeskApp:
             "visit": visit,
         }
 
-    def _failed(self) -> Response:
+    def _show_failure(self) -> Response:
         """Say that something went wrong, and nothing of what."""
         said = _("The desk has failed at this page; nothing was spent by it.")
         if self.desk.debug is not None:
@@ -164,7 +164,7 @@ class DeskApp:
             _("The session has ended. Press Enter where the desk runs for a new link.")
         )
 
-    async def _framed(self, request: Request) -> Response:
+    async def _show_framed_page(self, request: Request) -> Response:
         """A page of a release, or the internal one, to be shown in a frame that runs nothing."""
         project = self.desk.known.find(request.path_params["id"], self.desk.roots)
         place = releasing.framed(Visit(self.desk, project, {}, {}), request.path_params["name"])
@@ -193,7 +193,7 @@ class DeskApp:
                 quiet = 0.0
 
 
-async def _missing(_request: Request, error: Exception) -> Response:
+async def _show_not_found(_request: Request, error: Exception) -> Response:
     told = isinstance(error, UnderstudyError)
     return _sentence(str(error) if told else _("There is no such page."), 404)
 

@@ -215,21 +215,21 @@ def _headers(scope: Scope) -> dict[str, list[str]]:
 def _with_headers(send: Send) -> Send:
     """Add what every answer says to browsers, where it does not say so itself."""
 
-    async def sending(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             own = {name.lower() for name, _ in message.get("headers", ())}
             added = [(n.encode(), v.encode()) for n, v in _HEADERS.items() if n.encode() not in own]
             message = {**message, "headers": [*message.get("headers", ()), *added]}
         await send(message)
 
-    return sending
+    return send_with_headers
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
     """A body that was read, for whoever reads it next."""
     first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def receiving() -> Message:
+    async def receive_again() -> Message:
         return first.pop() if first else await receive()
 
-    return receiving
+    return receive_again

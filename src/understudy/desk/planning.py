@@ -110,7 +110,7 @@ def _values(visit: Visit, schema: Schema) -> dict[str, str]:
     return {name: visit.text(name, str(kept.get(name, ""))) for name in FIELDS}
 
 
-def _wanted(visit: Visit, schema: Schema) -> dict[str, str]:
+def _wanted_widths(visit: Visit, schema: Schema) -> dict[str, str]:
     """Half-widths that are wanted, as typed, by analysis."""
     kept = dict(visit.own.read("plan.toml").get("wanted", {}))
     asked = map(str, declared_analyses(visit.own.analyses, schema))
@@ -151,7 +151,7 @@ def words_of(project: Project, values: dict[str, str]) -> list[str]:
 def _show_plan(visit: Visit) -> dict[str, Any]:
     schema = visit.schema()
     schema.require_reviewed()
-    values, wanted = _values(visit, schema), _wanted(visit, schema)
+    values, wanted = _values(visit, schema), _wanted_widths(visit, schema)
     refused, outlook, own, shares = "", [], None, dict[str, Fraction]()
     settable = settable_parts(schema, declared=bool(visit.own.analyses))
     try:
@@ -199,7 +199,7 @@ def _act_plan(visit: Visit) -> str | None:
         return None
     if do == "preview":
         return None
-    values, wanted = _values(visit, schema), _wanted(visit, schema)
+    values, wanted = _values(visit, schema), _wanted_widths(visit, schema)
     if do == "least":
         asked = {text: _width(typed) for text, typed in wanted.items() if typed}
         found = _planner(visit, schema, values).least_epsilon(asked)
@@ -226,8 +226,8 @@ def _planner(visit: Visit, schema: Schema, values: dict[str, str]) -> Planner:
 
     how = _options(visit.own, values)
     delta, others = values["delta"] or "0", {**values, "epsilon": ""}
-    near: Planner = _kept(visit, {}, lambda: Planner(schema, delta=delta, how=how))
-    made: Planner = _kept(visit, others, lambda: near.beside(delta=delta, how=how))
+    near: Planner = _recall(visit, {}, lambda: Planner(schema, delta=delta, how=how))
+    made: Planner = _recall(visit, others, lambda: near.beside(delta=delta, how=how))
     return made
 
 
@@ -242,11 +242,11 @@ def plan_of(visit: Visit, values: dict[str, str]) -> Plan:
 
     schema, how = visit.schema(), _options(visit.own, values)
     epsilon, delta = values["epsilon"] or "0", values["delta"] or "0"
-    made: Plan = _kept(visit, values, lambda: plan(schema, epsilon=epsilon, delta=delta, how=how))
+    made: Plan = _recall(visit, values, lambda: plan(schema, epsilon=epsilon, delta=delta, how=how))
     return made
 
 
-def _kept(visit: Visit, values: dict[str, str], make: Callable[[], Any]) -> Any:
+def _recall(visit: Visit, values: dict[str, str], make: Callable[[], Any]) -> Any:
     """Return a result that was worked out for the same before; few are kept."""
     text = visit.own.place("schema.toml").read_text(encoding="utf-8")
     key = repr((visit.own.id, text, visit.own.analyses, sorted(values.items())))

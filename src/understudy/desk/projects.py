@@ -46,7 +46,9 @@ def _show_projects(visit: Visit) -> dict[str, Any]:
 
 
 def _act_projects(visit: Visit) -> str:
-    folder = visit.desk.roots.inside(_required(visit, "folder", _("Say the project's folder.")))
+    folder = visit.desk.roots.inside(
+        _require_field(visit, "folder", _("Say the project's folder."))
+    )
     new = visit.text("do") == "new"
     project = Project.create(folder) if new else Project.open(folder)
     visit.desk.known.add(folder)
@@ -128,7 +130,7 @@ def _save(visit: Visit) -> None:
         raise refusal("A ledger and its population belong together; give both, or none.")
     known = visit.own.read("project.toml")
     kept = {name: visit.text(name, str(known.get(name, ""))) for name in _FIELDS}
-    _required(visit, "data", _("Say the confidential table."))
+    _require_field(visit, "data", _("Say the confidential table."))
     for name in ("data", "members", "codebook", "ready"):
         if kept[name]:
             place = visit.desk.roots.inside(kept[name])
@@ -142,8 +144,8 @@ def _save(visit: Visit) -> None:
 
 def _require_told(visit: Visit) -> None:
     """Refuse a draft of a table of which too little is said."""
-    _required(visit, "title", _("Say a title."))
-    _required(visit, "unit", _("Say whose row it is, such as one respondent."))
+    _require_field(visit, "title", _("Say a title."))
+    _require_field(visit, "unit", _("Say whose row it is, such as one respondent."))
     rows, count = visit.text("rows"), visit.number("count", _("The number of rows"))
     if rows not in ("private", "public"):
         raise refusal("Rows are private or public; choose one of the two.")
@@ -188,7 +190,7 @@ def _unsaid(visit: Visit) -> tuple[str, ...]:
         return ()
 
 
-def _required(visit: Visit, name: str, refusal: str) -> str:
+def _require_field(visit: Visit, name: str, refusal: str) -> str:
     if not (text := visit.text(name)):
         raise DeskError(refusal)
     return text
@@ -203,11 +205,13 @@ def words_of_data(visit: Visit) -> list[str]:
     kept = visit.own.read("project.toml")
     if not kept.get("data"):
         raise refusal("No table is named; choose it on the page of the file.")
-    members = ["--members", str(_unmoved(visit, kept["members"]))] if kept.get("members") else []
-    return [str(_unmoved(visit, kept["data"])), *members]
+    members = (
+        ["--members", str(_chosen_table(visit, kept["members"]))] if kept.get("members") else []
+    )
+    return [str(_chosen_table(visit, kept["data"])), *members]
 
 
-def _unmoved(visit: Visit, text: str) -> Path:
+def _chosen_table(visit: Visit, text: str) -> Path:
     """A table that lies where it lay when it was chosen."""
     place = visit.desk.roots.inside(text)
     if str(place) != text or not place.exists():

@@ -92,12 +92,12 @@ def _show_approve(visit: Visit) -> dict[str, Any]:
         ],
         "account": account(visit, found.budget),
         "digest": visit.own.digest(),
-        "approved": _approved(visit),
+        "approved": _approver(visit),
         "command": runs.as_typed(["plan", *words_of(visit.own, values)]),
     }
 
 
-def _approved(visit: Visit) -> str:
+def _approver(visit: Visit) -> str:
     """Who has approved what stands there now; "" if nobody has."""
     approved = visit.own.read("project.toml").get("approved", {})
     return approved.get("by", "") if approved.get("digest") == visit.own.digest() else ""
@@ -146,7 +146,7 @@ def _give_back(visit: Visit) -> None:
 def _show_release(visit: Visit) -> dict[str, Any]:
     run, done = runs.last(visit.own), visit.own.has(OUT)
     paid = visit.own.has(f"{OUT}.checkpoint") and not done
-    approved = _approved(visit)
+    approved = _approver(visit)
     words = _words(visit, resume=paid) if approved and not done else []
     return {
         "done": done,
@@ -162,7 +162,7 @@ def _act_release(visit: Visit) -> str:
     if do in ("stop", "early"):
         runs.stop(visit.own, early=do == "early")
         return visit.to("release")
-    if not _approved(visit):
+    if not _approver(visit):
         raise refusal("What stands there now is not approved yet; approve it first.")
     if visit.own.has(OUT):
         raise refusal("There is a release already; nothing is spent again.")
@@ -225,9 +225,9 @@ def framed(visit: Visit, name: str) -> Path:
 def _show_publish(visit: Visit) -> dict[str, Any]:
     visit.need(OUT, "release")
     folder, kept = visit.own.place(OUT), visit.own.read("project.toml")
-    files, beside = _listed(folder), visit.own.place(DOCUMENTS_FOLDER)
+    files, beside = _list_files(folder), visit.own.place(DOCUMENTS_FOLDER)
     return {
-        "documents": _listed(beside) if beside.is_dir() else [],
+        "documents": _list_files(beside) if beside.is_dir() else [],
         "kinds": DOCUMENTS,
         "asked": _PUBLICATION,
         "words": _FILES,
@@ -241,7 +241,7 @@ def _show_publish(visit: Visit) -> dict[str, Any]:
     }
 
 
-def _listed(folder: Path) -> list[tuple[str, int, str]]:
+def _list_files(folder: Path) -> list[tuple[str, int, str]]:
     """Name, bytes and checksum of each file."""
     sums = checksums(folder)
     return [(name, (folder / name).stat().st_size, sums[name]) for name in sorted(sums)]

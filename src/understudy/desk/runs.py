@@ -72,7 +72,7 @@ def start(project: Project, what: str, words: Sequence[str], into: str = "") -> 
         DeskError: another run is at work, or this one does not start.
     """
     with _probing:
-        lock = _locked(project)
+        lock = _try_lock(project)
     if lock is None:
         raise refusal("A run of this project is at work; wait for it, or stop it.")
     try:
@@ -197,13 +197,13 @@ def _since_start(log: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _is_active(project: Project) -> bool:
     with _probing:
-        lock = _locked(project)
+        lock = _try_lock(project)
         if lock is not None:
             os.close(lock)
     return lock is None
 
 
-def _locked(project: Project) -> int | None:
+def _try_lock(project: Project) -> int | None:
     """Lock the place of runs; None if one is at work."""
     file = os.open(project.place(_LOCK), os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -41,7 +41,7 @@ def refusal(text: str, **parts: object) -> DeskError:
 def install(pages: Environment) -> None:
     """Let templates say messages: `_` gives plain text, and the markup of `trans` stands."""
 
-    def said(one: str, many: str = "", num: int = 1, /, **parts: object) -> Markup:
+    def gettext(one: str, many: str = "", num: int = 1, /, **parts: object) -> Markup:
         text = translation().ngettext(one, many, num) if many else translation().gettext(one)
         parts = {"num": num, **parts}
         return Markup(text) % {name: clean(part) for name, part in parts.items()}  # noqa: S704
@@ -49,4 +49,4 @@ def install(pages: Environment) -> None:
     language = translation().info().get("language", "en").replace("_", "-")
     pages.add_extension("jinja2.ext.i18n")
     pages.newstyle_gettext = True  # type: ignore[attr-defined]
-    pages.globals |= {"_": _, "gettext": said, "ngettext": said, "language": language}
+    pages.globals |= {"_": _, "gettext": gettext, "ngettext": gettext, "language": language}

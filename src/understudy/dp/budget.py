@@ -185,7 +185,9 @@ def delta_of(rho: float, epsilon: float) -> float:
         return 0.0
     low, high = math.log(1e-6), math.log((epsilon + 1) / (2 * rho) + 2)
     # The logarithm is quasi-convex in α, so a golden-section search over log(α − 1) finds it.
-    return min(1.0, math.exp(min(0.0, _golden(lambda t: _log_delta(rho, epsilon, t), low, high))))
+    return min(
+        1.0, math.exp(min(0.0, _golden_section(lambda t: _log_delta(rho, epsilon, t), low, high)))
+    )
 
 
 def _log_delta(rho: float, epsilon: float, log_excess: float) -> float:
@@ -194,7 +196,7 @@ def _log_delta(rho: float, epsilon: float, log_excess: float) -> float:
     return excess * (alpha * rho - epsilon) - log_excess - alpha * math.log1p(1 / excess)
 
 
-def _golden(function: object, low: float, high: float) -> float:
+def _golden_section(function: object, low: float, high: float) -> float:
     assert callable(function)
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)

@@ -572,7 +572,7 @@ def orders(columns: Sequence[OrderedColumn]) -> Iterator[Relation]:
         lower, upper = (a, b) if below else (b, a)
         if not both.any() or not (below or above):
             continue
-        unrelated = _exceeding(lower, upper, both)
+        unrelated = _probability_of_exceeding(lower, upper, both)
         if _matters(unrelated, int(both.sum())):
             equal = below and above
             words = f"{lower.name} {'=' if equal else '≤'} {upper.name}"
@@ -587,7 +587,7 @@ def _exceeds(x: Floats, y: Floats, *, equal: bool) -> Flags:
     return np.asarray((x > y) | (x < y) if equal else x > y)
 
 
-def _exceeding(lower: OrderedColumn, upper: OrderedColumn, both: Flags) -> float:
+def _probability_of_exceeding(lower: OrderedColumn, upper: OrderedColumn, both: Flags) -> float:
     """Probability that a value of the first exceeds one of the second, drawn by itself."""
     first, second = lower.counts(lower.original[both]), upper.counts(upper.original[both])
     under = np.concatenate([[0], np.cumsum(second)])

@@ -160,7 +160,7 @@ def _tile(kind: _Kind, score: Metric) -> Tile:
     ratio = score.ratio if kind.by_null else None
     unit = score.null if score.null and ratio is not None and math.isfinite(ratio) else 1.0
     gauge = _gauge(score, unit)
-    standing, beyond = (_loss if kind is _TSTR else _standing)(score)
+    standing, beyond = (_loss if kind is _TSTR else _judge_score)(score)
     yardstick = "trained on original rows" if kind is _TSTR else "fresh sample"
     return Tile(
         name=kind.name if ratio is not None else kind.name.removesuffix(" / fresh"),
@@ -187,7 +187,7 @@ def _null_words(yardstick: str, gauge: Gauge) -> str:
     return f"{yardstick}: {figure(gauge.null)}{spread}"
 
 
-def _standing(score: Metric) -> tuple[str, bool]:
+def _judge_score(score: Metric) -> tuple[str, bool]:
     """Place a score against a fresh sample, and judge whether chance explains the difference."""
     far, ratio = score.standardised, score.ratio
     if far is not None and math.isfinite(far):

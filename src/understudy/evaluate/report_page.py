@@ -378,13 +378,13 @@ def worst_level(risks: Sequence[Risk]) -> str:
 def _risk_cards(by_attack: dict[str, list[Risk]]) -> Iterator[Markup]:
     for k, (attack, risks) in enumerate(by_attack.items(), start=1):
         level = worst_level(risks)
-        chart = attack_chart(risks, _spoken(attack, risks))
+        chart = attack_chart(risks, _describe_risks(attack, risks))
         yield _risk_macro("risk_card")(
             k, attack[:1].upper() + attack[1:], level, chart, _doubts(risks)
         )
 
 
-def _spoken(attack: str, risks: Sequence[Risk]) -> str:
+def _describe_risks(attack: str, risks: Sequence[Risk]) -> str:
     parts = [
         f"{shorten_label(risk.measure, 80)}: members {figure(risk.value)}, "
         f"control {figure(risk.control)}, guess {figure(risk.guess)}, {risk.level}"

@@ -219,14 +219,14 @@ class Drawing:
                 self._y.place(loss.mean),
                 f"ε = {point.epsilon}" if point.epsilon else "no ε",
             )
-            words = f"{method}, {budget}: loss {spoken(loss)}"
+            words = f"{method}, {budget}: loss {describe_interval(loss)}"
             if risk is None:
                 x = self._x.place(float(point.epsilon)) + aside
                 yield Mark(x, y, self._whiskers(x, y, None, loss), "", words)
             else:
                 x, label = self._x.place(risk.mean), point.epsilon or "no ε"
                 whiskers = self._whiskers(x, y, risk, loss)
-                yield Mark(x, y, whiskers, label, f"{words}; risk {spoken(risk)}")
+                yield Mark(x, y, whiskers, label, f"{words}; risk {describe_interval(risk)}")
 
     def _whiskers(
         self, x: float, y: float, risk: Interval | None, loss: Interval
@@ -239,11 +239,11 @@ class Drawing:
         return upright, (left, y, right, y)
 
 
-def spoken(interval: Interval) -> str:
+def describe_interval(interval: Interval) -> str:
     """A mean with half its interval.
 
     Example:
-        >>> spoken(Interval(0.25, 0.0123)), spoken(Interval(0.25))
+        >>> describe_interval(Interval(0.25, 0.0123)), describe_interval(Interval(0.25))
         ('0.25 ± 0.012', '0.25')
     """
     half = "" if interval.half is None else f" ± {written(interval.half, 2)}"
@@ -264,12 +264,19 @@ def outline(k: int, x: float, y: float, radius: float = _RADIUS) -> list[Point]:
         y: middle of the marker.
         radius: of the marker.
     """
-    shapes = (_ring(16, 0.0), _square(), _ring(3, -90.0), _ring(4, 0.0), _ring(3, 90.0), _cross())
+    shapes = (
+        _start_ring_at(16, 0.0),
+        _square(),
+        _start_ring_at(3, -90.0),
+        _start_ring_at(4, 0.0),
+        _start_ring_at(3, 90.0),
+        _cross(),
+    )
     shape = shapes[(k + k // len(KINDS)) % len(shapes)]
     return [(x + radius * a, y + radius * b) for a, b in shape]
 
 
-def _ring(corners: int, first: float) -> list[Point]:
+def _start_ring_at(corners: int, first: float) -> list[Point]:
     size = 1.0 if corners > 4 else 1.3
     angles = [math.radians(first + 360 * k / corners) for k in range(corners)]
     return [(size * math.cos(a), size * math.sin(a)) for a in angles]
@@ -342,11 +349,11 @@ def page(tradeoff: Tradeoff) -> str:
 def _picture(tradeoff: Tradeoff, name: str) -> Picture:
     loss, drawing = LOSSES[name], Drawing(tradeoff, name)
     return Picture(
-        loss.title, loss.scale, drawing.svg(_spoken(tradeoff, name)), drawing.logarithmic
+        loss.title, loss.scale, drawing.svg(_describe_figure(tradeoff, name)), drawing.logarithmic
     )
 
 
-def _spoken(tradeoff: Tradeoff, name: str) -> str:
+def _describe_figure(tradeoff: Tradeoff, name: str) -> str:
     """The means of a figure for those who cannot see it."""
     said = []
     for method in tradeoff.methods:
@@ -370,8 +377,11 @@ def _headings(tradeoff: Tradeoff) -> list[str]:
 
 def _cells(point: TradeoffPoint, tradeoff: Tradeoff) -> list[str]:
     """Risk if it was measured, then the losses."""
-    risks = [] if point.risk is None else [spoken(point.risk)]
-    return [*risks, *(spoken(point.utility[name]) for name in tradeoff.utility if point.utility)]
+    risks = [] if point.risk is None else [describe_interval(point.risk)]
+    return [
+        *risks,
+        *(describe_interval(point.utility[name]) for name in tradeoff.utility if point.utility),
+    ]
 
 
 def _about(name: str, tradeoff: Tradeoff) -> tuple[str, str, str, str]:

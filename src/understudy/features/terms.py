@@ -299,7 +299,7 @@ class TermMap(ScoreMap):
             states: column of levels → state of each record.
             numbers: column of numbers → number of each.
         """
-        scaled = self._scaled(numbers)
+        scaled = self._scale_numbers(numbers)
         return np.hstack(
             [
                 self._numbers_of(term, scaled, len(next(iter(states.values()))))[:, None]
@@ -310,7 +310,7 @@ class TermMap(ScoreMap):
 
     def whole(self, states: Mapping[str, Integers], numbers: Mapping[str, Floats]) -> Floats:
         """The same in whole units of 1/`UNIT`, as they are summed."""
-        scaled, blocks = self._scaled(numbers), []
+        scaled, blocks = self._scale_numbers(numbers), []
         for term, table in zip(self.terms, self.tables, strict=True):
             n = len(next(iter(states.values())))
             own = np.clip(np.rint(UNIT * self._numbers_of(term, scaled, n)), -UNIT, UNIT)
@@ -324,7 +324,9 @@ class TermMap(ScoreMap):
             place = place * self.sizes[name] + states[name]
         return place
 
-    def _scaled(self, numbers: Mapping[str, Floats]) -> dict[tuple[str, bool, float], Floats]:
+    def _scale_numbers(
+        self, numbers: Mapping[str, Floats]
+    ) -> dict[tuple[str, bool, float], Floats]:
         """Each number that terms are made of, from −1 to 1."""
         used = {
             (factor.column, factor.log, factor.shift)

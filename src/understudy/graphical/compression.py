@@ -368,7 +368,7 @@ def merged_runs(
         light = mass[~apart & (mass < np.maximum(part, noise))].sum()
         part, noise = part * math.sqrt(light / total), noise / 2
     for stretch in _stretches(np.flatnonzero(~apart), rules):
-        _cut(stretch, mass, part, noise, names, power=0.0 if once else 0.5)
+        _close_run(stretch, mass, part, noise, names, power=0.0 if once else 0.5)
     return number_groups(names)
 
 
@@ -387,7 +387,7 @@ def _stretches(states: Integers, rules: Integers) -> list[Integers]:
     return np.split(states, np.flatnonzero(np.diff(rules[states])) + 1)
 
 
-def _cut(
+def _close_run(
     stretch: Integers, mass: Floats, part: float, noise: Floats, names: Integers, *, power: float
 ) -> None:
     """Name the states of a stretch by the first of their run, in place.

@@ -69,7 +69,7 @@ class ConditionalRecords:
                 stands = self._place(j, merged, self._shares[j], rng, placed)
                 states[j] = expansion.at(merged[j], stands)
             else:
-                states[j] = self._fitting(j, expansion).draw(merged[j], rng)
+                states[j] = self._restrict(j, expansion).draw(merged[j], rng)
         columns = [states.get(j, merged[j]) for j in range(len(merged))]
         numbers = self.model.numbers.items()
         return Sample(columns, {name: own.draw(columns[j], rng) for name, (j, own) in numbers})
@@ -101,7 +101,7 @@ class ConditionalRecords:
             found[column] = self.model.places[column].shares(others, placed)
         return found
 
-    def _fitting(self, column: int, expansion: Expansion) -> Expansion:
+    def _restrict(self, column: int, expansion: Expansion) -> Expansion:
         """Restrict the states that groups become to those that fit the evidence."""
         if column not in self.evidence:
             return expansion

@@ -702,7 +702,7 @@ def marginal(layout: TreeLayout, probabilities: Floats, columns: Sequence[int]) 
 def _across(layout: TreeLayout, probabilities: Floats, asked: Columns) -> Floats:
     tree = layout.tree
     sent: dict[int, list[Factor]] = {}
-    between = _between(tree, asked)
+    between = _cliques_between(tree, asked)
     for k in reversed(between):
         columns = tree.cliques[k]
         flat = probabilities[layout.clique_starts[k] : layout.clique_starts[k + 1]]
@@ -719,7 +719,7 @@ def _across(layout: TreeLayout, probabilities: Floats, asked: Columns) -> Floats
     return result
 
 
-def _between(tree: JunctionTree, asked: Columns) -> list[int]:
+def _cliques_between(tree: JunctionTree, asked: Columns) -> list[int]:
     """Cliques on the paths between those nearest to the root that hold a wanted column."""
     tops = {next(k for k, clique in enumerate(tree.cliques) if j in clique) for j in asked}
     nodes = set(tops)

@@ -160,16 +160,16 @@ class CompleteCases:
                     share = self._share(whole, name, two)
                     free[block] -= share * own[block]
                     free[back] -= share * own[back]
-                    size = _sum(whole, self._having(name, two))
-                    _add(free, self._lacking(name, two), -2 * total / size)
-                    _add(free, self._having(name, two), 2 * total * share / size)
+                    size = _sum(whole, self._records_with(name, two))
+                    _add(free, self._records_without(name, two), -2 * total / size)
+                    _add(free, self._records_with(name, two), 2 * total * share / size)
         return free, slopes
 
     def list_entries(self) -> list[Entries]:
         """Sums of entries whose noise `bound_hidden` asks for."""
         pairs = [_both(self.absent, *two) for two in combinations(self.names, 2)]
         lacking = [
-            self._lacking(name, two)
+            self._records_without(name, two)
             for name, two in product(self.names, combinations(self.columns, 2))
             if name not in two
         ]
@@ -201,8 +201,10 @@ class CompleteCases:
         bound = np.zeros(len(free))
         for name, two in product(self.names, pairs):
             if name not in two and not self._is_none(name, two):
-                size = _sum(whole, self._having(name, two))
-                bound += most(self._lacking(name, two)) * self._largest(free, whole / size, *two)
+                size = _sum(whole, self._records_with(name, two))
+                bound += most(self._records_without(name, two)) * self._largest(
+                    free, whole / size, *two
+                )
         largest = {two: self._largest(free, whole / whole[0, 0], *two) for two in pairs}
         for two in combinations(self.names, 2):
             others = [name for name in self.columns if name not in two]
@@ -226,18 +228,20 @@ class CompleteCases:
         """Of the records that may have both of two columns, those without another one."""
         if self._is_none(name, two):
             return 0.0
-        return _sum(whole, self._lacking(name, two)) / _sum(whole, self._having(name, two))
+        return _sum(whole, self._records_without(name, two)) / _sum(
+            whole, self._records_with(name, two)
+        )
 
     def _is_none(self, name: str, two: Two) -> bool:
         """Return whether no record without a column has both of two others."""
         return any((name, other) in self.impossible for other in two)
 
-    def _lacking(self, name: str, two: Two) -> Entries:
+    def _records_without(self, name: str, two: Two) -> Entries:
         """Records without a column that have the nearest of two others."""
         near = self.nearest[name, two]
         return _absences(self.absent, name) if near is None else _without(self.absent, name, near)
 
-    def _having(self, name: str, two: Two) -> Entries:
+    def _records_with(self, name: str, two: Two) -> Entries:
         """Records that have the nearest of two columns."""
         near = self.nearest[name, two]
         absent = () if near is None else _absences(self.absent, near)

@@ -278,7 +278,7 @@ def table_estimates(estimand: Estimand, table: Counts, schema: Schema, tables: i
         return pooled_ratios(estimand, of, sums, np.diag(sums.total_noise), tables)
 
     pooled = with_ends(answer, scores, end_scores(estimand, schema, scores))
-    absent = _lacking(estimand, schema)
+    absent = _absent_cells(estimand, schema)
     return Counted(
         pooled=pooled,
         dropped=float(table.counts[absent].sum()),
@@ -287,7 +287,7 @@ def table_estimates(estimand: Estimand, table: Counts, schema: Schema, tables: i
     )
 
 
-def _lacking(estimand: Estimand, schema: Schema) -> NDArray[np.bool_]:
+def _absent_cells(estimand: Estimand, schema: Schema) -> NDArray[np.bool_]:
     """Mark cells in which a value is absent, whether or not they meet a condition."""
     points, _ = cell_points(schema, estimand.columns, ())
     return ~points.complete()
@@ -561,7 +561,7 @@ def estimate_draws(estimand: Estimand, release: Release) -> Counted:
     pooled = with_ends(answer, scores, ends)
     if estimand.kind in SHARES and ends is None:
         pooled = with_posteriors(pooled, each, urns, scores)
-    absent = _lacking(estimand, release.schema)
+    absent = _absent_cells(estimand, release.schema)
     share = np.maximum(1 - counts.sum() / urns.n_rows, 0)  # it may be 0 but for rounding
     # The records with an absent value, as if they lay in one cell.
     variance = urns.spread * share * (1 - share) + urns.rows_variance * share**2

@@ -235,11 +235,11 @@ class ExpectedWidths:
 
     def _complete(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Columns of which the records that count have a value, in what answers these."""
-        return max((one.of for one in self._covering(columns)), key=len, default=())
+        return max((one.of for one in self._matrices_of(columns)), key=len, default=())
 
     def _moment_noise(self, columns: Sequence[str]) -> float | None:
         """Variance in a sum of products of scores at full length, all measurements averaged."""
-        found = self._covering(columns)
+        found = self._matrices_of(columns)
         if not all(one.stddev for one in found):
             return 0.0
         precision = sum((self._length(columns, one) / one.stddev) ** 2 for one in found)
@@ -273,7 +273,7 @@ class ExpectedWidths:
 
         Sums are averaged over the measurements of the same records alone.
         """
-        found, complete = self._covering(columns), set(self._complete(columns))
+        found, complete = self._matrices_of(columns), set(self._complete(columns))
         if not all(one.stddev for one in found) or not found:
             return 1.0 if not found else float(self._scores[found[0].name].weight)
         same = [one for one in found if set(one.of) == complete]
@@ -285,7 +285,7 @@ class ExpectedWidths:
         """Scores of each measurement of second moments, which take long to lay out."""
         return {one.name: one.scores(self._schema) for one in self._products}
 
-    def _covering(self, columns: Sequence[str]) -> tuple[Measurement, ...]:
+    def _matrices_of(self, columns: Sequence[str]) -> tuple[Measurement, ...]:
         """The second moments that have a product of some columns, those of few of them joined.
 
         Of all records, or of those with a value of each; then products among any that have a value

@@ -589,7 +589,7 @@ class ScoreTests:
         change = np.concatenate([direction, -gamma, [0.0]])
         variance = (
             float(change @ records.noise @ change)
-            + float(self.fit.growth[j]) * self._sampling(along, eta, slope)
+            + float(self.fit.growth[j]) * self._sampling_variance(along, eta, slope)
             + float(left) * records.n**2 * self._misfit
         )
         bias = float(records.bound_hidden(change[None])[0])
@@ -599,7 +599,7 @@ class ScoreTests:
     def _misfit(self) -> float:
         return self.fit.records.misfit()
 
-    def _sampling(self, along: Floats, eta: Floats, slope: Floats) -> float:
+    def _sampling_variance(self, along: Floats, eta: Floats, slope: Floats) -> float:
         """Of the score: Σ (y − μ)² (a'x)²."""
         if self.alike.shape is None:
             return max(float(slope @ along**2), 0.0)

@@ -115,7 +115,7 @@ def _signs(
     """
     found = {}
     parts = [*_parts(_texts(estimand), schema)]
-    required = [*_required(estimand.where, schema)]
+    required = [*_required_conditions(estimand.where, schema)]
     for name in estimand.columns:
         column = schema.columns[name]
         if not isinstance(column, Categorical | Ordinal) or is_in_slot(name, schema):
@@ -154,7 +154,7 @@ def _texts(estimand: Estimand) -> Iterator[str]:
         yield estimand.expression
 
 
-def _required(where: str, schema: Schema) -> Iterator[tuple[str, str]]:
+def _required_conditions(where: str, schema: Schema) -> Iterator[tuple[str, str]]:
     """Conditions on one column alone that each record meets, with that column."""
     if not where:
         return

@@ -134,7 +134,7 @@ def require_firm(shown: Floats, squared: Floats, what: str) -> None:
         raise refuse_lost(what, firmness)
 
 
-def _nothing() -> Floats:
+def _no_bound() -> Floats:
     return np.zeros(0)
 
 
@@ -149,9 +149,9 @@ class Inverted(Pooled):
         null: value of the hypothesis that p-values are of.
     """
 
-    denominator: Floats = field(default_factory=_nothing)
-    mixed: Floats = field(default_factory=_nothing)
-    squared: Floats = field(default_factory=_nothing)
+    denominator: Floats = field(default_factory=_no_bound)
+    mixed: Floats = field(default_factory=_no_bound)
+    squared: Floats = field(default_factory=_no_bound)
     null: float = 0.0
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:

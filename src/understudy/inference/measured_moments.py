@@ -330,7 +330,7 @@ def refine_matrix(
     """
     numbers, variances = matrix.numbers.copy(), matrix.variances.copy()
     needed = set(matrix.scores.complete)
-    for table, columns in _shared(matrix, measurements):
+    for table, columns in _shared_tables(matrix, measurements):
         whole = _is_of_levels(table, columns, schema) or (needed and _is_whole(table, columns))
         if not whole or not needed <= set(columns) or _is_of_a_number(table, schema):
             continue
@@ -352,7 +352,7 @@ def joint_tables(
     """
     if matrix.scores.complete:
         return
-    for table, columns in _shared(matrix, measurements):
+    for table, columns in _shared_tables(matrix, measurements):
         if _is_of_levels(table, columns, schema) or _is_of_a_number(table, schema):
             continue
         said = table_sums(matrix, table, columns, schema)
@@ -360,7 +360,7 @@ def joint_tables(
             yield table, said
 
 
-def _shared(
+def _shared_tables(
     matrix: MomentMatrix, measurements: Sequence[Measurement]
 ) -> Iterator[tuple[Measurement, tuple[str, ...]]]:
     """Tables with the columns that they share with a matrix, but for those in other bins.
@@ -622,7 +622,7 @@ def _axis(matrix: MomentMatrix, table: Measurement, name: str, schema: Schema) -
     group_of = np.array(table.groups.get(name, range(column.size)))
     numeric, merged = isinstance(column, NUMERIC), name in table.groups
     levels, own = (states[:, 1:], places[1:]) if numeric else (states, places)
-    told, solved = _unmerged(levels, group_of, merged, numeric=numeric)
+    told, solved = _split_scores(levels, group_of, merged, numeric=numeric)
     if not numeric and len(own) == column.size and not merged:
         told, solved = told[:, :-1], solved[:-1]  # indicators of all states, that add up to 1
     values = np.column_stack([np.ones(len(told)), told])
@@ -641,7 +641,7 @@ def _axis(matrix: MomentMatrix, table: Measurement, name: str, schema: Schema) -
     return _Axis(values, weights, reach, square)
 
 
-def _unmerged(
+def _split_scores(
     scores: Floats, group_of: Integers, merged: bool, *, numeric: bool
 ) -> tuple[Floats, Floats]:
     """Combinations of scores that do not differ within groups of states.

@@ -198,7 +198,7 @@ def halves_answer(
     for one in both:
         limits = {**limits, **one.limits}
     dropped = min(one.dropped for one in both)
-    return MeasuredAnswer(_interleaved(names, pooled), dropped, both[0].reason, limits)
+    return MeasuredAnswer(_interleave(names, pooled), dropped, both[0].reason, limits)
 
 
 def _without_numbers(pooled: Pooled, note: str) -> Pooled:
@@ -210,39 +210,39 @@ def _without_numbers(pooled: Pooled, note: str) -> Pooled:
     return replace(pooled, notes=(note,), **cast(dict[str, Any], hidden))
 
 
-def _interleaved(names: tuple[str, ...], parts: Sequence[Pooled]) -> Pooled:
+def _interleave(names: tuple[str, ...], parts: Sequence[Pooled]) -> Pooled:
     """Independent estimates as one answer, in turn from each part."""
     if isinstance(parts[0], Roots):
         roots = [one for one in parts if isinstance(one, Roots)]
         squares = [one.squares for one in roots if one.squares is not None]
         further = np.stack([one.further for one in roots if one.further is not None]).T.ravel()
-        return Roots.of(_interleaved(names, squares), further)
+        return Roots.of(_interleave(names, squares), further)
     k = len(parts[0].names)
     places = np.arange(len(names)).reshape(len(parts), k).T.ravel()
 
-    def joined(own: Callable[[Any], Floats]) -> Floats:
+    def weave(own: Callable[[Any], Floats]) -> Floats:
         return np.concatenate([own(one) for one in parts])[places]
 
     covariance = block_diag(*(one.covariance for one in parts))[np.ix_(places, places)]
     whole = Pooled(
         names,
-        joined(lambda one: one.estimate),
+        weave(lambda one: one.estimate),
         covariance,
-        joined(lambda one: one.df),
-        joined(lambda one: one.synthesis_share),
+        weave(lambda one: one.df),
+        weave(lambda one: one.synthesis_share),
         RULE,
         parts[0].sets,
         tuple(dict.fromkeys(note for one in parts for note in one.notes)),
-        joined(lambda one: one.bias),
+        weave(lambda one: one.bias),
     )
     if not isinstance(parts[0], Inverted):
         return whole
     own = {each.name: getattr(whole, each.name) for each in fields(Pooled)}
     return Inverted(
         **own,
-        denominator=joined(lambda one: one.denominator),
-        mixed=joined(lambda one: one.mixed),
-        squared=joined(lambda one: one.squared),
+        denominator=weave(lambda one: one.denominator),
+        mixed=weave(lambda one: one.mixed),
+        squared=weave(lambda one: one.squared),
     )
 
 

@@ -289,7 +289,7 @@ def column_counts(
         assert isinstance(fine, NUMERIC)
         found, states = line_table(line, tables, schema), coarse_states(fine, column)
     counted = [*tables, *([] if line is None else [line])]
-    for one in _grouped(name, measurements, counted):
+    for one in _grouped_tables(name, measurements, counted):
         sums = marginal(one, (name,), schema)
         places = np.array(one.groups[name])[states]
         rows = np.equal.outer(np.arange(len(sums.counts)), places).astype(np.float64)
@@ -304,7 +304,7 @@ def column_counts(
     return _fit_sums(found, rows, np.array([inside]), np.array([variance]))
 
 
-def _grouped(
+def _grouped_tables(
     name: str, measurements: Sequence[Measurement], counted: Sequence[Measurement]
 ) -> Iterator[Measurement]:
     """Tables in which states of a column share groups, without those that lack records."""

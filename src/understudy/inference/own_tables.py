@@ -97,7 +97,7 @@ class _Same:
 @lru_cache(maxsize=64)
 def _own_table(estimand: Estimand, of: _Same) -> OwnTable:
     """The same of a question that is counted; a plan asks for it many times."""
-    schema, kept = of.schema, _kept(estimand, of.schema)
+    schema, kept = of.schema, _ungrouped_columns(estimand, of.schema)
     bins, levels = fewest_bins(estimand, schema, kept), fewest_groups(estimand, schema, kept)
     even = _of_even_bins(estimand, schema)
     found = OwnTable(estimand.columns, bins, levels.groups, even)
@@ -129,7 +129,7 @@ def tables_that_tell(
     """
     if not is_counted(estimand):
         return
-    asked, kept = {*estimand.columns}, _kept(estimand, schema)
+    asked, kept = {*estimand.columns}, _ungrouped_columns(estimand, schema)
     fixed = kept if estimand.kind != "quantile" else set[str]()
     for one in measurements:
         apart = asked & set(one.bins)
@@ -237,7 +237,7 @@ def own_records(estimand: Estimand, rows: pl.DataFrame, schema: Schema, bins: Bi
         schema: public.
         bins: of numbers, where these are others than those of the schema.
     """
-    levels = fewest_groups(estimand, schema, _kept(estimand, schema))
+    levels = fewest_groups(estimand, schema, _ungrouped_columns(estimand, schema))
     told = schema.with_bins(bins)
     fine = Records.complete_of(rows, told, estimand.columns)
     coarse = {name: np.array(own)[fine.states[name]] for name, own in levels.groups.items()}
@@ -260,7 +260,7 @@ def is_counted(estimand: Estimand) -> bool:
     return counted and bool(estimand.conditions or estimand.expression)
 
 
-def _kept(estimand: Estimand, schema: Schema) -> set[str]:
+def _ungrouped_columns(estimand: Estimand, schema: Schema) -> set[str]:
     """Columns whose states are told apart one by one."""
     kept = {*estimand.levels, *estimand.groups}
     if estimand.kind == "quantile":

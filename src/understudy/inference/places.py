@@ -166,7 +166,7 @@ class Places:
         depth, rows = self._of(of)
         names = [*self.axes]
         for name in by:
-            self._known(name, names, "axis")
+            self._require_known(name, names, "axis")
         kept = sorted(names.index(name) for name in {*by})
         found, variances = self.fit.counts(depth, kept, rows), self.fit.variances(depth, kept)[rows]
         labels = [self.axes[names[j]] for j in kept]
@@ -202,21 +202,21 @@ class Places:
         if name in self.levels:
             depth = self.levels.index(name)
             return depth, [*range(len(self.codes[depth]))]
-        self._known(name, self._index, "place or level")
+        self._require_known(name, self._index, "place or level")
         depth, place = self._index[name]
         return depth, [place]
 
     def _weights(self, places: Collection[str]) -> dict[int, Floats]:
         weights: dict[int, Floats] = {}
         for code in places:
-            self._known(code, self._index, "place")
+            self._require_known(code, self._index, "place")
             depth, place = self._index[code]
             weights.setdefault(depth, np.zeros(len(self.codes[depth])))[place] += 1
         return weights
 
     def _cells(self, cells: Cells) -> Floats:
         for name in cells:
-            self._known(name, self.axes, "axis")
+            self._require_known(name, self.axes, "axis")
         found = np.ones(tuple(map(len, self.axes.values())))
         for j, (name, labels) in enumerate(self.axes.items()):
             if name not in cells:
@@ -224,13 +224,13 @@ class Places:
             wanted = cells[name]
             states = [wanted] if isinstance(wanted, str) else list(wanted)
             for state in states:
-                self._known(state, labels, f"state of {name}")
+                self._require_known(state, labels, f"state of {name}")
             inside = np.array([label in states for label in labels], dtype=np.float64)
             found *= inside.reshape([-1 if k == j else 1 for k in range(found.ndim)])
         return found
 
     @staticmethod
-    def _known(name: str, names: Collection[str], what: str) -> None:
+    def _require_known(name: str, names: Collection[str], what: str) -> None:
         if name not in names:
             near = suggestion(name, names) if len(names) <= 10_000 else ""
             raise InferenceError(f"There is no {what} {name!r}{near}; correct it.")

@@ -131,7 +131,7 @@ def _formula(text: str, schema: Schema) -> Iterator[str]:
         if braces:
             yield f"{{{_python(braces[1:-1], schema)}}}"
         elif call:
-            place = _closing(text, place)
+            place = _find_closing(text, place)
             yield _python(text[match.start() : place], schema)
         elif name and name.strip("`") in schema.derived:
             yield f"{{{_python(name, schema)}}}"
@@ -139,7 +139,7 @@ def _formula(text: str, schema: Schema) -> Iterator[str]:
             yield match.group()
 
 
-def _closing(text: str, place: int) -> int:
+def _find_closing(text: str, place: int) -> int:
     """The place behind the parenthesis that closes one."""
     depth = 1
     while depth and place < len(text):
@@ -491,7 +491,7 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
     """
     if kind not in KINDS:
         raise InferenceError(
-            f"Expected a kind among {', '.join(KINDS)}, got {kind!r}.{_meant(str(kind))}"
+            f"Expected a kind among {', '.join(KINDS)}, got {kind!r}.{_suggest_kind(str(kind))}"
         )
     if kind == "quantile":
         stated, formula = split_probability(formula)
@@ -610,7 +610,7 @@ _SYNONYMS: Final = {
 """Kinds, each with other words for it, whose spelling may be near another kind's."""
 
 
-def _meant(kind: str) -> str:
+def _suggest_kind(kind: str) -> str:
     """Suggest in a sentence what was meant by a kind that there is not; "" if nothing is close."""
     word = kind.strip().casefold().replace("_", "-").replace(" ", "-")
     close = next((one for one, words in _SYNONYMS.items() if word in words.split()), None)

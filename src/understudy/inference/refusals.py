@@ -706,7 +706,7 @@ def require_counted(
     blamed = _find_culprits(least, release)
     broken = (text for text, box in release.schema.boxes if {*blamed} & {*box})
     advice = Advice("domain", blamed, rules=tuple(dict.fromkeys(broken)))
-    resting = _resting(question, release.schema) if pooled.rule == RULE else set()
+    resting = _columns_by_moments(question, release.schema) if pooled.rule == RULE else set()
     mixed = any(resting & {*one.columns} for one in least)
     wider = None if mixed else _widen_answer(release, question, pooled, most)
     if wider is None:
@@ -748,7 +748,7 @@ def _find_culprits(lacking: Sequence[OutOfDomain], release: Release) -> tuple[st
     return tuple(name for name in named if name in alone) or tuple(named)
 
 
-def _resting(question: Question, schema: Schema) -> set[str]:
+def _columns_by_moments(question: Question, schema: Schema) -> set[str]:
     """Columns of which second moments need a declared value of every record.
 
     Of a number that is averaged they count the records that have one.

@@ -254,7 +254,7 @@ def set_quantiles(
         low, high, middle = (list(columns) for columns in zip(*parts, strict=True))
         p = estimand.probability
         curves.append(Curve(set_steps(low, p, rule), set_steps(high, p, rule)))
-        estimates.append(_crossing(set_steps(middle, p, rule)))
+        estimates.append(_least_crossing(set_steps(middle, p, rule)))
     dropped = tuple(
         int((~Records.of(table, release.schema, estimand.columns).complete()).sum())
         for table in release.tables
@@ -305,6 +305,6 @@ def _totals(q: Floats, u: Floats, rule: str) -> Totals:
     return _POOLED[rule](q, u)
 
 
-def _crossing(steps: Steps) -> float:
+def _least_crossing(steps: Steps) -> float:
     """The least number that the mean distribution function takes to p."""
     return float(steps.values[(steps.excess >= -_ROUNDING).argmax()])

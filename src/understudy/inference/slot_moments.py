@@ -247,7 +247,7 @@ def _part(joint: MomentMatrix, names: Mapping[str, str]) -> tuple[MomentMatrix, 
     rows = np.concatenate([[0], *(basis.columns[name] for name in names)]).astype(np.int64)
     at = {row: k for k, row in enumerate(rows.tolist())}
 
-    def moved(old: Integers) -> Integers:
+    def move(old: Integers) -> Integers:
         return np.array([at[row] for row in old.tolist()], dtype=np.int64)
 
     own = Basis(
@@ -264,8 +264,8 @@ def _part(joint: MomentMatrix, names: Mapping[str, str]) -> tuple[MomentMatrix, 
             for (row, code), number in basis.coded.items()
             if row in at and code in at
         },
-        beside={at[row]: moved(other) for row, other in basis.beside.items() if row in at},
-        columns={names[name]: moved(basis.columns[name]) for name in names},
+        beside={at[row]: move(other) for row, other in basis.beside.items() if row in at},
+        columns={names[name]: move(basis.columns[name]) for name in names},
     )
     renamed = replace(
         scores,

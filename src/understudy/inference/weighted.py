@@ -218,17 +218,19 @@ class WeightedMatrices(Generic[Matrix]):
             drawn: whether noise is in what was measured.
         """
 
-        def weighted(power: int, by: str = "") -> list[MomentSource]:
+        def weighted_sources(power: int, by: str = "") -> list[MomentSource]:
             pairs = ((one, one.scores.weighting) for one in sources)
             return [one for one, own in pairs if own and (own.power, own.by) == (power, by)]
 
         plain, squared = (
-            joined_matrix(weighted(power), schema, columns, (0.0, 0.0)) for power in (1, 2)
+            joined_matrix(weighted_sources(power), schema, columns, (0.0, 0.0)) for power in (1, 2)
         )
         if plain is None or squared is None:
             return None
         by = schema.design.groups
-        groups = GroupSums.of(weighted(1, by), plain.scores, by, drawn=drawn) if by else None
+        groups = (
+            GroupSums.of(weighted_sources(1, by), plain.scores, by, drawn=drawn) if by else None
+        )
         return WeightedMatrices(plain, squared, n, excess, groups)
 
     @staticmethod
@@ -348,7 +350,7 @@ def answer_for_population(
         return None
     else:
         answer = _model(estimand, matrices, schema, sets)
-    return _told(answer, estimand, matrices, schema)
+    return _explain_answer(answer, estimand, matrices, schema)
 
 
 def _model(
@@ -412,10 +414,10 @@ def answer_by_terms(
     answer = answer_of_terms(
         estimand, matrices.plain, schema, sets, **_of_sampling(estimand, matrices, schema)
     )
-    return _told(answer, estimand, matrices, schema)
+    return _explain_answer(answer, estimand, matrices, schema)
 
 
-def _told(
+def _explain_answer(
     answer: MeasuredAnswer | None,
     estimand: Estimand,
     matrices: WeightedMatrices[Any],
@@ -526,7 +528,7 @@ def _ratios(
     missing = matrices.excess / (found.sizes + matrices.excess)
     bias = found.bias + missing * found.reach
     answer = MeasuredAnswer(replace(pooled, bias=bias), 0.0, limits=found.limits)
-    return _told(answer, estimand, matrices, schema)
+    return _explain_answer(answer, estimand, matrices, schema)
 
 
 def _totals(

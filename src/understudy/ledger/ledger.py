@@ -103,7 +103,7 @@ class PopulationLedger:
             LedgerError: the name is taken, or looks like another; or the ledger cannot be written.
         """
         by = told_by(by)
-        with self._writing() as book:
+        with self._write_book() as book:
             book.require_new(population.name)
             return book.append(PopulationAdded, population.name, declared=population, by=by).number
 
@@ -114,7 +114,7 @@ class PopulationLedger:
             LedgerError: all that were planned are open, or there is no such population.
         """
         by = told_by(by)
-        with self._writing() as book:
+        with self._write_book() as book:
             wave = book.account(book.population(name)).open_wave()
             return book.append(WaveOpened, book.population(name).name, wave=wave, by=by).wave
 
@@ -124,12 +124,12 @@ class PopulationLedger:
         Raises:
             LedgerError: there is none.
         """
-        with self._reading() as book:
+        with self._read_book() as book:
             return book.population(name)
 
     def populations(self) -> tuple[Population, ...]:
         """All populations, oldest first."""
-        with self._reading() as book:
+        with self._read_book() as book:
             return tuple(entry.declared for entry in book.entries(PopulationAdded))
 
     def totals(self, name: str) -> Totals:
@@ -138,12 +138,12 @@ class PopulationLedger:
         Raises:
             LedgerError: there is none of this name.
         """
-        with self._reading() as book:
+        with self._read_book() as book:
             return book.account(book.population(name)).totals()
 
     def require(self, name: str, cost: Cost) -> None:
         """Refuse what `reserve` would refuse now, by a LedgerError; nothing is entered."""
-        with self._reading() as book:
+        with self._read_book() as book:
             book.account(book.population(name)).require(entry_cost(cost))
 
     def reserve(
@@ -165,7 +165,7 @@ class PopulationLedger:
             LedgerError: it does not fit below a cap, and says which, what is left and what was
                 asked; or the ledger cannot be written.
         """
-        with self._writing() as book:
+        with self._write_book() as book:
             for entry in book.entries(Reserved, name) if once else ():
                 asked = (entry.cost, entry.what, entry.request, entry.by)
                 if asked == (cost, what, request, by) and book.last_about(entry.number) is None:
@@ -195,7 +195,7 @@ class PopulationLedger:
         Raises:
             LedgerError: there is none of this number, or some entry of the ledger was altered.
         """
-        with self._reading() as book:
+        with self._read_book() as book:
             book.require_whole()
             return Reservation(self._database, self.id, book.entry(Reserved, number))
 
@@ -217,7 +217,7 @@ class PopulationLedger:
         Raises:
             LedgerError: there is no such population, or the ledger cannot be written.
         """
-        with self._writing() as book:
+        with self._write_book() as book:
             population = book.population(name)
             if cost is not None:
                 entry_cost(cost).under(population.neighbours)
@@ -245,7 +245,7 @@ class PopulationLedger:
             LedgerError: it does not fit below a cap, has no finite cost, or was published before.
         """
         by = told_by(by)
-        with self._writing() as book:
+        with self._write_book() as book:
             entry = book.entry(UsedInside, number)
             account = book.account(book.population(entry.population))
             account.require_publishable(entry.number)
@@ -265,7 +265,7 @@ class PopulationLedger:
         Raises:
             LedgerError: it does not fit below a cap, or was entered before.
         """
-        with self._writing() as book:
+        with self._write_book() as book:
             name = book.population(name).name
             known = {entry.release for entry in book.entries(Committed, name)}
             cost = past.beyond(known)
@@ -286,7 +286,7 @@ class PopulationLedger:
 
     def knows(self, name: str, release: str) -> bool:
         """Return whether a release of a population is entered, by its digest."""
-        with self._reading() as book:
+        with self._read_book() as book:
             book.require_whole()
             return any(entry.release == release for entry in book.entries(Committed, name))
 
@@ -296,7 +296,7 @@ class PopulationLedger:
         Raises:
             LedgerError: there is none of this name.
         """
-        with self._reading() as book:
+        with self._read_book() as book:
             if name is not None:
                 name = book.population(name).name
             return [row for row in book.rows() if name in {None, row.population}]
@@ -304,12 +304,12 @@ class PopulationLedger:
     @property
     def head(self) -> Head:
         """End of the ledger now; others who keep it can tell that the ledger was not altered."""
-        with self._reading() as book:
+        with self._read_book() as book:
             return book.head
 
     def snapshot(self) -> tuple[Head, list[Row]]:
         """Return where the ledger ends now, and all entries up to there."""
-        with self._reading() as book:
+        with self._read_book() as book:
             return book.head, list(book.rows())
 
     def verify(self, head: Head | None = None) -> list[str]:
@@ -325,17 +325,17 @@ class PopulationLedger:
             LedgerError: it cannot be read so far that entries could be looked at.
         """
         damage = self._database.damage()
-        with self._reading() as book:
+        with self._read_book() as book:
             rows = list(book.rows())
         return damage + faults_of(rows) + head_faults(rows, head)
 
     @contextmanager
-    def _reading(self) -> Iterator[Book]:
+    def _read_book(self) -> Iterator[Book]:
         with self._database.reading() as connection:
             yield Book(connection, self.place, self.id)
 
     @contextmanager
-    def _writing(self) -> Iterator[Book]:
+    def _write_book(self) -> Iterator[Book]:
         with self._database.writing() as connection:
             yield Book(connection, self.place, self.id)
 
@@ -407,7 +407,7 @@ def _read_release(place: Path) -> PastRelease:
         )
     stated = stated_budget(manifest.budget)
     if not manifest.composes:
-        return PastRelease(_selected(stated, promise.neighbours), manifest_digest(place))
+        return PastRelease(_selection_cost(stated, promise.neighbours), manifest_digest(place))
     *before, cost = stage_costs(manifest)
     parents = [one.parent.removeprefix("sha256:") for one in manifest.amendments]
     return PastRelease(
@@ -443,11 +443,11 @@ def _read_checkpoint(place: Path) -> PastRelease:
         spent.add(entry.spent or Fraction(0), entry.mechanism, entry.sensitivity)
     cost = Cost(accounting, spent.total, request["neighbours"])
     if "choice" in request and "delta" in request and cost.amount:
-        cost = _selected(Budget.of(request["epsilon"], request["delta"]), cost.neighbours)
+        cost = _selection_cost(Budget.of(request["epsilon"], request["delta"]), cost.neighbours)
     return PastRelease(cost, known_by, interrupted=True)
 
 
-def _selected(stated: Budget, neighbours: Neighbours) -> Cost:
+def _selection_cost(stated: Budget, neighbours: Neighbours) -> Cost:
     """Return the cost of a selection with δ: its ε and its δ, whole as soon as it is begun."""
     return Cost("pure", stated.epsilon, neighbours, stated.delta)
 

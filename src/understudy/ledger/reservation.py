@@ -75,7 +75,7 @@ class Reservation:
     def standing(self) -> Standing:
         """Standing of the reservation, all at one moment."""
         with self._database.reading() as connection:
-            return self._standing(self._book(connection))
+            return self._find_standing(self._book(connection))
 
     @property
     def state(self) -> State:
@@ -114,8 +114,8 @@ class Reservation:
                 more than is reserved or less than was noted, or the ledger cannot be written; then
                 nothing may be computed.
         """
-        with self._writing() as book:
-            standing = self._standing(book)
+        with self._write_book() as book:
+            standing = self._find_standing(book)
             self._require_open(standing)
             if number not in (None, standing.charges + 1):
                 raise LedgerError(
@@ -167,8 +167,8 @@ class Reservation:
             LedgerError: it is void, or the ledger cannot be written.
         """
         said = {"release": digest_text("The digest of a release", release), "by": told_by(by)}
-        with self._writing() as book:
-            standing = self._standing(book)
+        with self._write_book() as book:
+            standing = self._find_standing(book)
             if standing.state == "void":
                 self._require_open(standing)
             if standing.release != release:
@@ -184,8 +184,8 @@ class Reservation:
             LedgerError: a release was committed, or the ledger cannot be written.
         """
         by = told_by(by)
-        with self._writing() as book:
-            standing = self._standing(book)
+        with self._write_book() as book:
+            standing = self._find_standing(book)
             if standing.state == "committed":
                 self._require_open(standing)
             if standing.state == "open":
@@ -204,7 +204,7 @@ class Reservation:
                 "reserve anew."
             )
 
-    def _standing(self, book: Book) -> Standing:
+    def _find_standing(self, book: Book) -> Standing:
         last = book.last_about(self.number)
         charged = last if last is None or isinstance(last, Charged) else None
         if last is not None and charged is None:
@@ -221,7 +221,7 @@ class Reservation:
         )
 
     @contextmanager
-    def _writing(self) -> Iterator[Book]:
+    def _write_book(self) -> Iterator[Book]:
         with self._database.writing() as connection:
             yield self._book(connection)
 

@@ -193,7 +193,7 @@ class Codebook:
         head = {"format": 1, **title, "rows": "private", "unit": {"rows_per_unit": 1}}
         relations = self.proposed_relations(columns)
         whole = {**head, "columns": columns, **({"relations": relations} if relations else {})}
-        return f"{self._heading(written)}\n{toml.dumps(whole, lists=True)}"
+        return f"{self._column_heading(written)}\n{toml.dumps(whole, lists=True)}"
 
     def proposed_relations(self, names: Iterable[str]) -> list[dict[str, Any]]:
         """Entries of the relations between some columns, for a person to confirm.
@@ -218,7 +218,7 @@ class Codebook:
     def _reasons(self) -> str:
         return "; ".join(f"{name!r}: {why}" for name, why in list(self.told.items())[:3])
 
-    def _heading(self, written: dict[str, Asked]) -> str:
+    def _column_heading(self, written: dict[str, Asked]) -> str:
         wanted = {name: f"add {' and '.join(one.needed)}" for name, one in written.items()}
         drafted = any(column.drafted for column in self.columns.values()) or any(
             one.entries.get("drafted") for one in written.values()

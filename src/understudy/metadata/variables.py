@@ -728,15 +728,15 @@ def propose_column(
     entries["derived"] = rule
     if name in asked and not _with_ends(entries, rule, firm):
         trial = {**entries, **{end: getattr(own, end) for end in asked[name].needed}}
-        fitting = _fitting(trial, name, others)
+        fitting = _fit_column(trial, name, others)
         if fitting is None:
             return None
         missing = {"missing": fitting.missing} if fitting.missing else {}
         return replace(asked[name], entries={**entries, **missing})
-    return _fitting(entries, name, others)
+    return _fit_column(entries, name, others)
 
 
-def _fitting(entries: dict[str, Any], name: str, others: Mapping[str, Column]) -> Column | None:
+def _fit_column(entries: dict[str, Any], name: str, others: Mapping[str, Column]) -> Column | None:
     """The column, with the empty code where its rule may have no value; None if it does not fit."""
     more: tuple[tuple[str, ...], ...] = ((),) if entries.get("missing") else ((), ("",))
     for missing in more:

@@ -426,7 +426,7 @@ def _starts(column: Column, declared: list[float], most: int, points: list[float
     else:
         margin = (high - low) * _EDGE
         even = _even(column) if most >= _LINED else []
-        growing = _growing(low, high, step, min(_GROWING, most // 2))
+        growing = _geometric_places(low, high, step, min(_GROWING, most // 2))
         places = [*even, *growing, low + margin, high - margin]
     last = high - (step or (high - low) * 1e-9) if isinstance(column, Continuous) else high
     on_grid = [_on_grid(column, place) for place in places]
@@ -470,7 +470,7 @@ def _even(column: Numeric) -> list[float]:
     return [interval.low for interval in fine.intervals if not interval.spike]
 
 
-def _growing(low: float, high: float, step: float, number: int) -> list[float]:
+def _geometric_places(low: float, high: float, step: float, number: int) -> list[float]:
     """Places at distances from 0, or the bound next to it, in fixed ratio."""
     origin = min(max(low, 0.0), high)
     reaches = [side for side in (low - origin, high - origin) if side]

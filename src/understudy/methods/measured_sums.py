@@ -120,11 +120,11 @@ def moved_by_sums(
         deviations = StateCounts.of(table, held, lines.get(name)).deviations
         runs = [m for m in marginals if m.columns == (name,) and m.groups]
         over = (np.array(runs[0].groups[name]), runs[0].stddev) if runs else None
-        moved[name] = _moved(column, masses[name], deviations, over, measured)
+        moved[name] = _shift_by_sum(column, masses[name], deviations, over, measured)
     return moved
 
 
-def _moved(
+def _shift_by_sum(
     column: Numeric,
     masses: Floats,
     deviations: Floats,
@@ -154,11 +154,11 @@ def _moved(
     noise += float(((own * reach) ** 2).sum()) / 3
     part = doubt / (doubt + noise) if doubt + noise > 0 else 0.0
     lacking = (measured.value + total) / 2 - total * mean
-    moved[:k] = _tilted(own, places, total * mean + part * lacking) - own
+    moved[:k] = _tilt(own, places, total * mean + part * lacking) - own
     return moved
 
 
-def _tilted(masses: Floats, places: Floats, wanted: float) -> Floats:
+def _tilt(masses: Floats, places: Floats, wanted: float) -> Floats:
     """The same records by weights exp(θ·place), with such a sum of places as far as θ allows."""
     from scipy.optimize import brentq  # takes long, and not every release needs it
 
@@ -166,11 +166,11 @@ def _tilted(masses: Floats, places: Floats, wanted: float) -> Floats:
         weighted = masses * np.exp(slope * (places - 0.5))
         return np.asarray(weighted * (masses.sum() / weighted.sum()))
 
-    def lacking(slope: float) -> float:
+    def shortfall(slope: float) -> float:
         return wanted - float(tilt(slope) @ places)
 
-    if lacking(-_STEEPEST) <= 0:
+    if shortfall(-_STEEPEST) <= 0:
         return tilt(-_STEEPEST)
-    if lacking(_STEEPEST) >= 0:
+    if shortfall(_STEEPEST) >= 0:
         return tilt(_STEEPEST)
-    return tilt(brentq(lacking, -_STEEPEST, _STEEPEST))
+    return tilt(brentq(shortfall, -_STEEPEST, _STEEPEST))

@@ -179,24 +179,24 @@ class _Agreeing:
         if n_rows <= _AT_ONCE or not self.in_parts:
             return self._sample(n_rows, rng)
         sizes = [_AT_ONCE] * (n_rows // _AT_ONCE) + [n_rows % _AT_ONCE] * (n_rows % _AT_ONCE > 0)
-        return _joined([self._sample(n, rng) for n in sizes])
+        return _join_parts([self._sample(n, rng) for n in sizes])
 
     def _sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         if not n_rows:
             return self.model.sample(0, rng)
         counts = self.counts
-        drawn = _joined([self.model.sample(n_rows, rng) for _ in range(_TIMES)])
+        drawn = _join_parts([self.model.sample(n_rows, rng) for _ in range(_TIMES)])
         counted = counts.count(drawn)
         allowed = np.ones(len(drawn.states[0]), dtype=np.bool_)
         allowed[impossible(counts.schema.domain, counted.states)] = False
-        weights = _raked(
+        weights = _rake(
             [(counts.keys(drawn.states, m), counts.keys(counted.states, m)) for m in self.margins],
             allowed,
         )
         return _select(counted, rng.permutation(_systematic(weights, n_rows, rng)))
 
 
-def _joined(parts: Sequence[Sample]) -> Sample:
+def _join_parts(parts: Sequence[Sample]) -> Sample:
     states = [np.concatenate(column) for column in zip(*(p.states for p in parts), strict=True)]
     names = parts[0].values
     return Sample(states, {n: np.concatenate([p.values[n] for p in parts]) for n in names})
@@ -207,7 +207,7 @@ def _select(sample: Sample, rows: NDArray[np.int64]) -> Sample:
     return Sample([column[rows] for column in sample.states], values)
 
 
-def _raked(margins: Sequence[tuple[Integers, Integers]], allowed: NDArray[np.bool_]) -> Floats:
+def _rake(margins: Sequence[tuple[Integers, Integers]], allowed: NDArray[np.bool_]) -> Floats:
     """Weights of records by which tables of them are what is wanted.
 
     Args:

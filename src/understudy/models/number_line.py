@@ -199,7 +199,7 @@ def _scan_line(scaled: Floats, part: float, beside: float, at_bounds: float) -> 
 
 def _stretches(scaled: Floats, found: Flags, length: int, least: float) -> list[int]:
     """Find where closed stretches begin that are clear by themselves, best first, none twice."""
-    sums = _moving(scaled, length) / np.sqrt(length)
+    sums = _moving_sums(scaled, length) / np.sqrt(length)
     taken = found.copy()
     kept = []
     for start in np.argsort(-sums, kind="stable"):
@@ -219,8 +219,8 @@ def _grow_stretches(scaled: Floats, found: Flags, least: float) -> Flags:
         for length in _BESIDE:
             if length >= len(scaled):
                 break
-            sums = _moving(scaled, length) / np.sqrt(length)
-            closed = _moving((~grown).astype(np.float64), length) > length - 0.5
+            sums = _moving_sums(scaled, length) / np.sqrt(length)
+            closed = _moving_sums((~grown).astype(np.float64), length) > length - 0.5
             after = np.append(grown[length:], False)
             prior = np.insert(grown[:-length], 0, False)
             for start in np.flatnonzero(closed & (after | prior) & (sums > least)):
@@ -229,7 +229,7 @@ def _grow_stretches(scaled: Floats, found: Flags, least: float) -> Flags:
             return grown
 
 
-def _moving(values: Floats, length: int) -> Floats:
+def _moving_sums(values: Floats, length: int) -> Floats:
     """Sums of `length` values next to each other."""
     sums = np.concatenate(([0.0], np.cumsum(values)))
     return np.asarray(sums[length:] - sums[:-length])
@@ -357,8 +357,10 @@ def _components(seen: Floats, variance: Floats, even: Floats) -> tuple[Floats, F
     sizes = np.array(_SIZES)[:, None]
     wide = sizes**2 + variance
     middle = (even * variance + seen * sizes**2) / wide
-    mean, inside = _cut(middle, sizes * np.sqrt(variance / wide))
-    before = _cut(halves, np.broadcast_to(sizes, (len(_SIZES), len(halves))))[1][:, place]
+    mean, inside = _truncated_normal(middle, sizes * np.sqrt(variance / wide))
+    before = _truncated_normal(halves, np.broadcast_to(sizes, (len(_SIZES), len(halves))))[1][
+        :, place
+    ]
     means.extend(mean)
     logs.extend(inside - before - (seen - even) ** 2 / wide / 2 - np.log(wide / variance) / 2)
     for end in (0.0, 1.0):
@@ -367,7 +369,7 @@ def _components(seen: Floats, variance: Floats, even: Floats) -> tuple[Floats, F
     return np.stack(means), np.stack(logs)
 
 
-def _cut(middle: Floats, deviation: Floats) -> tuple[Floats, Floats]:
+def _truncated_normal(middle: Floats, deviation: Floats) -> tuple[Floats, Floats]:
     """Mean of a normal distribution cut to [0, 1], and the log probability of that interval."""
     from scipy.special import log_ndtr
 

@@ -108,9 +108,9 @@ class WithinBins:
         """
         bins = self._bin_of.take(states, mode="clip")
         sizes = np.bincount(bins, minlength=len(self._line.states) + 1)
-        return dealt(bins, sizes, self._ascending(sizes, rng), rng)
+        return dealt(bins, sizes, self._sorted_numbers(sizes, rng), rng)
 
-    def _ascending(self, sizes: Integers, rng: np.random.Generator) -> Floats:
+    def _sorted_numbers(self, sizes: Integers, rng: np.random.Generator) -> Floats:
         """Numbers of so many records in each bin; NaN of the last, which have none."""
         line, known = self._line, sizes[:-1]
         own = np.repeat(np.arange(len(known)), known)

@@ -214,9 +214,9 @@ class TreeNoise:
                 _beyond(weights, mean[tree.parents[layer + 1]])
                 for weights, mean in zip((a, b), means, strict=True)
             ]
-            found += _weighted(left[0] * left[1], spread)
+            found += _weigh_variances(left[0] * left[1], spread)
             a, b = ours[layer] + means[0], theirs[layer] + means[1]
-        return found + _weighted(a * b, self._subtree[0])
+        return found + _weigh_variances(a * b, self._subtree[0])
 
 
 def gls(
@@ -285,7 +285,7 @@ def _beyond(weights: Floats, mean: Floats) -> Floats:
     return np.where(np.abs(left) <= 1e-12 * np.abs(weights), 0.0, left)
 
 
-def _weighted(products: Floats, variances: Floats) -> float:
+def _weigh_variances(products: Floats, variances: Floats) -> float:
     """Sum of products times variances, where nothing times an unknown variance is nothing."""
     asked = products != 0
     return float((products[asked] * np.broadcast_to(variances, asked.shape)[asked]).sum())
@@ -376,7 +376,7 @@ class SpineFit:
             Shape (places, states of each of these axes); children sum to their parent, cells to
             marginals. They may be negative.
         """
-        kept = self._kept(axes)
+        kept = self._kept_axes(axes)
         found, bases = self._found[level], list(self._bases)
         found = found if places is None else found[..., list(places)]
         for j in reversed(range(len(self.sizes))):
@@ -389,7 +389,7 @@ class SpineFit:
 
     def variances(self, level: int, axes: Sequence[int] | None = None) -> Floats:
         """Variance of each cell of `counts`, shape (places,): cells of one place have the same."""
-        kept = self._kept(axes)
+        kept = self._kept_axes(axes)
         found = np.zeros(len(self.tree.parents[level]))
         for space, noise in self._noise.items():
             if share := self._share(space, kept):
@@ -406,7 +406,7 @@ class SpineFit:
             cells: weight of each cell, broadcast to the sizes of the axes.
         """
         weights = self._weights(places)
-        turned = self._turned(cells)
+        turned = self._rotate(cells)
         total = sum(
             float(np.tensordot(turned, layer @ weight, axes=len(self.sizes)))
             for layer, weight in zip(self._found, weights, strict=True)
@@ -428,8 +428,8 @@ class SpineFit:
             cells: weight of each cell in the first.
             others: in the second; the same if None.
         """
-        ours = self._turned(cells)
-        theirs = ours if others is None else self._turned(others)
+        ours = self._rotate(cells)
+        theirs = ours if others is None else self._rotate(others)
         return self._spread(self._weights(first), ours, self._weights(second), theirs)
 
     def _spread(
@@ -450,7 +450,7 @@ class SpineFit:
         parents = enumerate(self.tree.parents)
         return [_variance(places.get(level, 0.0), len(nodes)) for level, nodes in parents]
 
-    def _turned(self, cells: ArrayLike) -> Floats:
+    def _rotate(self, cells: ArrayLike) -> Floats:
         """Weights of cells in the coordinates of the basis."""
         turned = np.broadcast_to(np.asarray(cells, dtype=np.float64), self.sizes)
         for j, basis in enumerate(self._bases):
@@ -485,7 +485,7 @@ class SpineFit:
                 return 0.0
         return share
 
-    def _kept(self, axes: Sequence[int] | None) -> tuple[int, ...]:
+    def _kept_axes(self, axes: Sequence[int] | None) -> tuple[int, ...]:
         kept = tuple(self._axes if axes is None else axes)
         if list(kept) != sorted(set(kept) & set(self._axes)):
             raise ValueError("axes must be those of the cells, ascending")
@@ -495,7 +495,7 @@ class SpineFit:
         """Refuse a table that does not fit."""
         if not 0 <= table.level <= self.tree.depth:
             raise ValueError(f"there is no level {table.level}")
-        sizes = [self.sizes[j] for j in self._kept(table.axes)]
+        sizes = [self.sizes[j] for j in self._kept_axes(table.axes)]
         wanted = (len(self.tree.parents[table.level]), *sizes)
         if np.shape(table.counts) != wanted:
             raise ValueError(f"a table of shape {np.shape(table.counts)} should have {wanted}")
@@ -523,7 +523,7 @@ class SpineFit:
                 block = slice(start, start + most)
                 measured = self._own_coordinates(table, block) / math.sqrt(summed)
                 measured = np.where(weight[block] > 0, measured, 0.0)
-                for space in self._measured(table.axes):
+                for space in self._measured_subspaces(table.axes):
                     cells, fixed = self._cells(space), exact[level][space][block]
                     ours = own[level][..., block][cells]
                     _require_equal(ours, measured[cells], fixed & told[block] & decided)
@@ -554,7 +554,7 @@ class SpineFit:
             counts = counts if j in table.axes else np.expand_dims(counts, j)
         return counts
 
-    def _measured(self, axes: Sequence[int]) -> Iterator[tuple[bool, ...]]:
+    def _measured_subspaces(self, axes: Sequence[int]) -> Iterator[tuple[bool, ...]]:
         """Subspaces that a table over these axes measures."""
         for space in self._spaces:
             if all(j in axes for j, beyond in zip(self._split, space, strict=True) if beyond):

@@ -113,7 +113,7 @@ class CensoredPosterior(GeneratingMethod):
         self._require()
 
         def title(columns: tuple[str, ...]) -> str:
-            return censored_title(self._censoring(schema, columns[-1]))
+            return censored_title(self._limit_contributions(schema, columns[-1]))
 
         return self._search.plan(self._generator(schema), title, spend, budget)
 
@@ -147,10 +147,10 @@ class CensoredPosterior(GeneratingMethod):
         """The likelihood of one column, which parameters of other columns have no part in."""
         assert place is not None, "all stages are columns"
         column_model = declared.column_models[place]
-        censoring = self._censoring(declared.schema, column_model.column)
+        censoring = self._limit_contributions(declared.schema, column_model.column)
         return lambda points: ColumnLikelihood(declared.schema, column_model, points, censoring)
 
-    def _censoring(self, schema: Schema, column: str) -> Censoring:
+    def _limit_contributions(self, schema: Schema, column: str) -> Censoring:
         """Compute what a record contributes: of probabilities, whose logarithms are 0 at most."""
         form: Form = "interval" if self.search == "walk" else self.censoring
         width = self.width
@@ -160,7 +160,7 @@ class CensoredPosterior(GeneratingMethod):
 
     @property
     def _search(self) -> Search:
-        return self._searching(by_column=True, stride=self.stride)
+        return self._create_search(by_column=True, stride=self.stride)
 
     def _require(self) -> None:
         """Refuse what cannot be done, from public facts alone."""

@@ -533,12 +533,12 @@ def normal_shares(
         for i in range(len(bins)):
             low = (cuts[bins[i] - 1] - eta) / stddevs[g] if bins[i] > 0 else -np.inf
             high = (cuts[bins[i]] - eta) / stddevs[g] if bins[i] < len(cuts) else np.inf
-            shares[i, g] = np.log(_between(low, high))
+            shares[i, g] = np.log(_normal_mass(low, high))
     return shares
 
 
 @compiled
-def _between(low: float, high: float) -> float:
+def _normal_mass(low: float, high: float) -> float:
     """Φ(high) - Φ(low), from the nearer tail."""
     if low > 0:
         return 0.5 * (erfc(low / sqrt(2.0)) - erfc(high / sqrt(2.0)))

@@ -341,7 +341,7 @@ def in_branches(schema: Schema, entries: Sequence[str]) -> DeclaredTree:
         require_nodes(len(ends) + len(fitting) * (width - 1))
         splits |= dict.fromkeys(fitting, split)
         kept = [end for end in ends if end not in splits]
-        ends = kept + [child for end in fitting for child in _children(schema, end, split)]
+        ends = kept + [child for end in fitting for child in _split_node(schema, end, split)]
     tree = _build_layers(schema, splits)
     closed = all(size == 1 for size in tree.layers[-1].sizes)
     return DeclaredTree(tree.above if closed else tree, tree.depth)
@@ -370,7 +370,7 @@ def _build_layers(schema: Schema, splits: dict[Node, Split]) -> Partition:
         tree = tree.divide(below)
 
 
-def _children(schema: Schema, node: Node, split: Split) -> Iterator[Node]:
+def _split_node(schema: Schema, node: Node, split: Split) -> Iterator[Node]:
     for states in product(*(range(schema.sizes[j]) for j in split)):
         child = [*node]
         for j, state in zip(split, states, strict=True):

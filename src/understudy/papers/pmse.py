@@ -332,7 +332,7 @@ class GeneratingMethod(Method):
     def _search(self) -> Search:
         """The search that the method makes."""
 
-    def _searching(self, *, by_column: bool, stride: float) -> Search:
+    def _create_search(self, *, by_column: bool, stride: float) -> Search:
         """A search; what methods differ in is said."""
         return Search(
             by_column=by_column,
@@ -432,7 +432,7 @@ class Pmse(GeneratingMethod):
 
     @property
     def _search(self) -> Search:
-        return self._searching(by_column=self.search == "columns", stride=self.width)
+        return self._create_search(by_column=self.search == "columns", stride=self.width)
 
     def _generator(self, schema: Schema, widths: NormalWidths = NORMAL) -> SequentialGenerator:
         return super()._generator(schema, NormalWidths.flat() if self.flat else widths)

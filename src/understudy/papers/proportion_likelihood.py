@@ -131,11 +131,11 @@ def mixture(successes: Floats, rows: Floats, log_weights: Floats) -> ProportionP
     Raises:
         InferenceError: no component has a positive weight.
     """
-    kept, weights = _counting(log_weights)
+    kept, weights = _weights_that_count(log_weights)
     return ProportionPosterior(successes[kept], rows[kept], weights[kept] / weights[kept].sum())
 
 
-def _counting(log_weights: Floats) -> tuple[NDArray[np.bool_], Floats]:
+def _weights_that_count(log_weights: Floats) -> tuple[NDArray[np.bool_], Floats]:
     """Find the weights that count, all of them relative to the largest."""
     largest = log_weights.max() if log_weights.size else -np.inf
     if not np.isfinite(largest):

@@ -661,13 +661,13 @@ class PseudoPosteriorMechanism(PreparingMethod):
             columns=self.columns,
             reweight=self.reweight,
         )
-        column_model = self._modelling().sequence(schema, given)
+        column_model = self._build_models().sequence(schema, given)
         models = column_model.column_models
         if self.mode == "paper" and not any(isinstance(model, NumberModel) for model in models):
             raise MethodError("mode=paper is about the numbers of a sensitive numeric column.")
         return PseudoPosterior(column_model, weighting, self.draws)
 
-    def _modelling(self) -> Modelling:
+    def _build_models(self) -> Modelling:
         mixture = MixtureRegression(
             prior=MixturePrior(components=self.components),
             burn_in=self.burn_in,

@@ -67,19 +67,22 @@ def adapt_names(names: Iterable[str], rules: NameRules) -> dict[str, str]:
     names = list(names)
     found: dict[str, str] = {}
     taken: set[str] = set()
-    fitting = [name for name in names if _fitting(name, rules) == name]
+    fitting = [name for name in names if _valid_name(name, rules) == name]
     for name in [*fitting, *(name for name in names if name not in fitting)]:
-        new, number = _fitting(name, rules), 1
+        new, number = _valid_name(name, rules), 1
         while new.casefold() in taken:
             number += 1
             ending = f"_{number}"
-            new = shorten_text(_fitting(name, rules), rules.longest - len(ending), sign="") + ending
+            new = (
+                shorten_text(_valid_name(name, rules), rules.longest - len(ending), sign="")
+                + ending
+            )
         found[name] = new
         taken.add(new.casefold())
     return {name: found[name] for name in names}
 
 
-def _fitting(name: str, rules: NameRules) -> str:
+def _valid_name(name: str, rules: NameRules) -> str:
     plain = _FOREIGN.sub("_", name)
     if not plain[:1].isalpha() or plain.casefold() in rules.reserved:
         plain = f"v{plain}"

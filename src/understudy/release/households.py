@@ -97,7 +97,7 @@ def members_of(
     for name, column in form.member_columns(schema.declared).items():
         if name in columns:
             parts = [
-                _typed(table.get_column(slot_column(name, j)), column).gather(rows)
+                _restore_type(table.get_column(slot_column(name, j)), column).gather(rows)
                 for j, rows in zip(slots, there, strict=True)
             ]
             found.append(pl.concat(parts).gather(order).alias(name))
@@ -110,7 +110,7 @@ def present_in(table: pl.DataFrame, form: Members, j: int) -> pl.Series:
     return (first != NO_MEMBER).fill_null(value=True)
 
 
-def _typed(values: pl.Series, column: Any) -> pl.Series:
+def _restore_type(values: pl.Series, column: Any) -> pl.Series:
     """Values of a slot in the type that they have without its code for nobody."""
     wanted = dtype_of(column)
     if values.dtype == wanted:

@@ -587,10 +587,10 @@ class Measurement(Content):
             "of": list(self.of),
             "bins": {n: b if isinstance(b, int) else list(b) for n, b in self.bins.items()},
             "groups": {name: list(groups) for name, groups in self.groups.items()},
-            **_listed("ranks", self.ranks),
-            **_listed("limits", self.limits),
+            **_entry_of("ranks", self.ranks),
+            **_entry_of("limits", self.limits),
             **({"terms": list(self.terms)} if self.terms else {}),
-            **_listed("among", self.among),
+            **_entry_of("among", self.among),
             **({"beside": True} if self.beside else {}),
         }
 
@@ -682,7 +682,7 @@ def among_in(data: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     return {name: tuple(states) for name, states in data.get("among", {}).items()}
 
 
-def _listed(name: str, values: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+def _entry_of(name: str, values: Mapping[str, Sequence[float]]) -> dict[str, Any]:
     """An entry of the manifest that stands there only where it has something."""
     return {name: {column: list(own) for column, own in values.items()}} if values else {}
 

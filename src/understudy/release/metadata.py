@@ -210,7 +210,7 @@ def _field(variable: Variable) -> dict[str, Any]:
         field["categoriesOrdered"] = kind == "ordinal"
     if variable.absent:
         labels = [one.label for one in variable.absent]
-        field["missingValues"] = [_missing(one, labels) for one in variable.absent]
+        field["missingValues"] = [_missing_code(one, labels) for one in variable.absent]
     return field
 
 
@@ -235,7 +235,7 @@ def _category(one: Category, kind: str) -> dict[str, Any]:
     return {"value": value, "label": one.label} if one.label else {"value": value}
 
 
-def _missing(one: Category, labels: list[str]) -> dict[str, str]:
+def _missing_code(one: Category, labels: list[str]) -> dict[str, str]:
     """A code of absence, and its label where no other has it, as the format demands."""
     told = {"value": one.text, "absence": str(one.absence)}
     return told | ({"label": one.label} if labels.count(one.label) == 1 and one.label else {})

@@ -327,9 +327,9 @@ class KeptCount:
             return True
         if not any(self.changed):
             return False
-        return not self._touched(schema).isdisjoint(columns)
+        return not self._key_columns(schema).isdisjoint(columns)
 
-    def _touched(self, schema: Schema) -> set[str]:
+    def _key_columns(self, schema: Schema) -> set[str]:
         """Key columns, and what is derived from them; of members in each slot."""
         found, before = {*self.columns}, 0
         if (form := schema.members) is not None and self.table:
@@ -568,7 +568,7 @@ class KeyMoves:
         left = []
         for row in rows[impossible(self.domain, [column[rows] for column in states])].tolist():
             distances = self._distances(int(numbers[row]))
-            distances[~self._allowed(states, place, row)] = np.inf
+            distances[~self._mark_allowed(states, place, row)] = np.inf
             one = np.array([row])
             if np.isfinite(distances).any():
                 self._move(states, place, one, self._draw(distances, 1, rng))
@@ -614,7 +614,7 @@ class KeyMoves:
             for column, own in zip(self.counts.places, counted, strict=True):
                 states[column][rows] = own
 
-    def _allowed(self, states: States, place: _Place, row: int) -> NDArray[np.bool_]:
+    def _mark_allowed(self, states: States, place: _Place, row: int) -> NDArray[np.bool_]:
         """Mark the frequent combinations that no rule forbids to a record, shape (f,)."""
         tried = [np.full(len(self.frequent), column[row]) for column in states]
         every = np.arange(len(self.frequent))

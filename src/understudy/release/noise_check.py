@@ -218,7 +218,7 @@ def _scores(step: StatedStep) -> Iterator[Priced]:
     yield from step.priced_by(SecondMoments(columns, complete, limits_in(told)))
 
 
-def _weighted(step: StatedStep) -> Iterator[Priced]:
+def _weighted_prices(step: StatedStep) -> Iterator[Priced]:
     from understudy.mechanisms.second_moments import WeightedMoments
 
     told = step.measured
@@ -424,7 +424,7 @@ RULES: Final[Mapping[str, Callable[[StatedStep], Iterator[Priced]]]] = {
     "noisy rows": _rows,
     "noisy successes": _successes,
     "noisy score moments": _scores,
-    "noisy weighted moments": _weighted,
+    "noisy weighted moments": _weighted_prices,
     "noisy term moments": _terms,
     "noisy rank products": _ranks,
     "noisy moment": _moment,

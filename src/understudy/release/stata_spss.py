@@ -325,7 +325,7 @@ def _make_variable(variable: Variable) -> _SavVariable:
             return _SavVariable(variable, None, texts)
     numbers = number_levels(variable)
     codes = [_shift_code(numbers, number) for number in numbers.absent]
-    return _SavVariable(variable, numbers, _missing(codes, variable, numbers))
+    return _SavVariable(variable, numbers, _missing_codes(codes, variable, numbers))
 
 
 def _stays_text(variable: Variable) -> bool:
@@ -348,7 +348,7 @@ def _start(variable: Variable) -> float:
     return _SAV_EPOCH if isinstance(variable.column, Date | Datetime) else 0.0
 
 
-def _missing(codes: Sequence[float], variable: Variable, numbers: Numbered) -> list[Any]:
+def _missing_codes(codes: Sequence[float], variable: Variable, numbers: Numbered) -> list[Any]:
     """Codes one by one, or as a range without a value in it and one more."""
     if len(codes) <= _SINGLE:
         return list(codes)

@@ -458,7 +458,7 @@ def pair_map(answers: Answers) -> Markup:
     size = LARGE if side > SMALL + 4 else SMALL
     for i, name in enumerate(names):
         panel.text(i * side + 4, (i + 0.5) * side, shorten_label(name, _LABEL), size=size)
-    return chart.svg(_spoken(answers), legible=True)
+    return chart.svg(_describe_map(answers), legible=True)
 
 
 def _marks(answers: Answers, names: Sequence[str], kind: str, side: float) -> Iterator[Box]:
@@ -476,7 +476,7 @@ def _marks(answers: Answers, names: Sequence[str], kind: str, side: float) -> It
                 yield left, y - half, right, y + half
 
 
-def _spoken(answers: Answers) -> str:
+def _describe_map(answers: Answers) -> str:
     """The map in words; the list of measured tables below it names the pairs."""
     by_moments, kept = len(answers.moments), len(answers.kept)
     lost = answers.n_pairs - len(answers.counted) - by_moments - kept

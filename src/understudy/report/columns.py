@@ -400,7 +400,7 @@ def card(release: Release, position: int, name: str, detail: Detail) -> Card:
         number=position,
         name=name,
         column=column,
-        chart=chart(drawn, label=_spoken(name, drawn), line=ordered_as_line(column)),
+        chart=chart(drawn, label=_describe_chart(name, drawn), line=ordered_as_line(column)),
         notes=tuple(_notes(release, name, noisy, drawn)),
         bars=drawn,
     )
@@ -414,7 +414,7 @@ def overview(release: Release) -> Iterator[tuple[int, str, Markup]]:
         yield position, name, spark(bars(column, shares, noisy, at_most=_SPARKS))
 
 
-def _spoken(name: str, drawn: Sequence[Bar]) -> str:
+def _describe_chart(name: str, drawn: Sequence[Bar]) -> str:
     """The chart in words: how many states, and the largest."""
     largest = sorted(drawn, key=lambda bar: -(bar.share if bar.share is not None else 0))[:3]
     tops = ", ".join(f"{bar.label} {percent(bar.share)}" for bar in largest)

@@ -127,7 +127,7 @@ def registry_entry(release: Release, publication: Publication) -> str:
             "dp_variant": {
                 "variant_name": _VARIANTS.get(guarantee.kind, "Custom"),
                 "data_domain": _domain(release),
-                "unprotected_quantities": _unprotected(release),
+                "unprotected_quantities": _unprotected_section(release),
             },
             "privacy_loss": {
                 "privacy_unit": _unit(release),
@@ -140,7 +140,7 @@ def registry_entry(release: Release, publication: Publication) -> str:
                 "actors": "The publisher holds the rows and is trusted with them. Whoever "
                 "receives the release is not, and may know every record but one.",
                 "release_type": "Many releases" if manifest.amendments else "One release",
-                "release_type_details": _amended(release),
+                "release_type_details": _amendments_section(release),
                 "data_source_type": "Static",
                 "access_type": "Non-interactive",
             },
@@ -150,7 +150,7 @@ def registry_entry(release: Release, publication: Publication) -> str:
                 "composition": _composition(release),
             },
             "implementation": {
-                "preprocessing_and_hyperparameter_tuning": _tuning(release),
+                "preprocessing_and_hyperparameter_tuning": _tuning_section(release),
                 "mechanisms": f"{_mechanisms(release)} Noise comes from AES-256 with keys of the "
                 f"operating system. {_EXACT} Software: understudy "
                 f"{manifest.software.get('understudy', '')}.",
@@ -176,7 +176,7 @@ def nist_sheet(release: Release) -> str:
         "Privacy parameters": _size(release),
         "Definition and variant": guarantee.statement,
         "Unit of privacy": f"{_unit(release)} {_neighbours(release)}",
-        "Unprotected and public quantities": _unprotected(release),
+        "Unprotected and public quantities": _unprotected_section(release),
         "Taken as public": "; ".join(known) + "." if known else "Nothing.",
         "Algorithms": _mechanisms(release),
         "Composition": _composition(release),
@@ -190,7 +190,7 @@ def nist_sheet(release: Release) -> str:
         "Running times are not protected"
         + (", and that of this run tells of a secret number of tries." if manifest.choice else "."),
         "Trust model": "Central: whoever runs the software sees the rows.",
-        "Preprocessing and tuning": _tuning(release),
+        "Preprocessing and tuning": _tuning_section(release),
         "Data security and access": _YOURS,
         "Exposure while data are collected": _YOURS,
         "Other releases of the same people": "The costs of several releases add up. " + _YOURS,
@@ -260,7 +260,7 @@ def _domain(release: Release) -> str:
     return line(f"Tables with the columns {columns}, each with declared levels or bounds.")
 
 
-def _unprotected(release: Release) -> str:
+def _unprotected_section(release: Release) -> str:
     schema, leaks = release.schema, release.guarantee.leaks
     said = ["The number of rows."] if schema.rows == "public" else []
     said += [f"Exact totals of the level {one.level}." for one in schema.geography.invariants]
@@ -282,7 +282,7 @@ def _mechanisms(release: Release) -> str:
     return f"Method {release.manifest.method}: {', '.join(names) or 'no paid step'}."
 
 
-def _tuning(release: Release) -> str:
+def _tuning_section(release: Release) -> str:
     choice = release.manifest.choice
     if choice is None:
         return (
@@ -295,7 +295,7 @@ def _tuning(release: Release) -> str:
     )
 
 
-def _amended(release: Release) -> str:
+def _amendments_section(release: Release) -> str:
     n = len(release.manifest.amendments)
     return f"Amended {n} times by answers, which its budget counts." if n else "Published once."
 

@@ -307,7 +307,7 @@ def _draw_chart(analysis: Analysis, *, heading: bool) -> tuple[Chart, str]:
     gutter = LETTER * max(len(line) for lines in names for line in lines) + _GAP
     words = _SMALL_LETTER * max(len(row.words) for row in rows)
     width = gutter + _PLOT + _GAP + words + 4
-    head = _heading(analysis, int(width / LETTER)) if heading else []
+    head = _write_heading(analysis, int(width / LETTER)) if heading else []
     top = 8.0 + 18.0 * len(head)
     bottom = top + sum(heights)
     chart = Chart(bottom + _FOOT, width)
@@ -326,10 +326,10 @@ def _draw_chart(analysis: Analysis, *, heading: bool) -> tuple[Chart, str]:
         _interval(panel, row, middle, (low, high))
         top += height
     _legend(page, rows, 4, bottom + 44)
-    return chart, _spoken(analysis, rows)
+    return chart, _describe_picture(analysis, rows)
 
 
-def _heading(analysis: Analysis, letters: int) -> list[str]:
+def _write_heading(analysis: Analysis, letters: int) -> list[str]:
     """Write the heading: what was asked, and whether the intervals hold."""
     stamp = "" if analysis.valid else "NOT VALID: "
     asked = textwrap.wrap(f"{stamp}{analysis.quantity}", letters)
@@ -414,7 +414,7 @@ def _legend(page: Panel, rows: Sequence[ForestRow], x: float, y: float) -> None:
         x += 28 + _SMALL_LETTER * len(words) + 16
 
 
-def _spoken(analysis: Analysis, rows: Sequence[ForestRow]) -> str:
+def _describe_picture(analysis: Analysis, rows: Sequence[ForestRow]) -> str:
     """The picture in words; its table has the rest."""
     first = "; ".join(f"{row.name}: {row.words}" for row in rows[:5])
     more = f" and {len(rows) - 5:,} more" if len(rows) > 5 else ""

@@ -149,7 +149,7 @@ def read_file_labels(path: str | Path, encoding: str = "") -> FileLabels:
     path = Path(path)
     kind = STATISTICAL[path.suffix.lower()]
     columns, metadata = parse_file(path, encoding=BYTES, row_limit=1)
-    used = _encoding(path, kind, encoding)
+    used = _find_encoding(path, kind, encoding)
 
     def decode(text: str | None) -> str:
         return (text or "").encode(BYTES).decode(used, "replace").strip()
@@ -204,7 +204,7 @@ def parse_file(path: Path, **options: Any) -> tuple[Mapping[str, list[Any]], Any
     return columns, metadata
 
 
-def _encoding(path: Path, kind: str, given: str) -> str:
+def _find_encoding(path: Path, kind: str, given: str) -> str:
     """The encoding that a file states, the given one, or the one of its format.
 
     Raises:

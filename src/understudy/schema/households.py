@@ -731,13 +731,13 @@ class _Wide:
             columns=tuple(self._member_columns),
             rows_per_unit=self._table.rows_per_unit,
             order=self._table.order or self._usual_order(),
-            cut=cut if isinstance(cut, KeptFirst) else self._needed(),
+            cut=cut if isinstance(cut, KeptFirst) else self._kept_first(),
             distances=tuple(distances),
             counts=tuple(counts),
         )
         return found.model_dump(exclude_defaults=True)
 
-    def _needed(self) -> KeptFirst | None:
+    def _kept_first(self) -> KeptFirst | None:
         """Whom a rule across members wants in every unit: a cut by chance alone would break it."""
         for rule in self._table.rules:
             if (rule.exactly or rule.at_least) and len(rule.where) == 1:
@@ -753,7 +753,7 @@ class _Wide:
 
     def columns(self) -> dict[str, Any]:
         """The key, the units' columns, the size, and the slots."""
-        most, vouched = self._table.rows_per_unit, self._vouched()
+        most, vouched = self._table.rows_per_unit, self._wide_premises()
         more = f"{most + 1}: more than {most}, of whom {most} are used"
         size = {
             "kind": "integer",
@@ -781,7 +781,7 @@ class _Wide:
     def _may_be_empty(self, j: int) -> bool:
         return j > 1 or self._units.empty
 
-    def _vouched(self) -> dict[str, Any]:
+    def _wide_premises(self) -> dict[str, Any]:
         return {"source": self._table.sources, "reviewed": self._table.reviewed}
 
     def absences(self) -> Iterator[dict[str, Any]]:
@@ -830,7 +830,7 @@ class _Wide:
             told = {"source": rule.source, "reviewed": rule.reviewed}
             made: Iterator[dict[str, Any]]
             if rule.where:
-                made = self._counted(rule)
+                made = self._count_rules(rule)
             else:
                 distance = self._distance(rule)
                 distances.append(distance)
@@ -846,7 +846,7 @@ class _Wide:
             boxes += [{"where": where, **told} for where in found]
         return boxes, distances
 
-    def _counted(self, rule: MemberRule) -> Iterator[dict[str, Any]]:
+    def _count_rules(self, rule: MemberRule) -> Iterator[dict[str, Any]]:
         """At most so many, or at least, members with some values.
 
         Where the canonical order begins with these values, such members stand in the first slots.

@@ -363,7 +363,7 @@ class SchemaText:
         """
         self._place(path)
         text = "".join(piece for own, piece in self._with_paths() if own[: len(path)] == path)
-        return text.removesuffix(_trailing(text))
+        return text.removesuffix(_trailing_comments(text))
 
     def with_entries(self, path: Sequence[str], entries: Mapping[str, Any]) -> Self:
         """The text with some entries of a table changed or added; None takes an entry out.
@@ -384,7 +384,7 @@ class SchemaText:
         kept.append(text)
         for own, piece in self._with_paths()[k + 1 :]:
             if any(own[: len(one)] == one for one in apart):
-                kept[-1] += _trailing(piece)
+                kept[-1] += _trailing_comments(piece)
             else:
                 kept.append(piece)
         return type(self)(tuple(kept))
@@ -402,7 +402,9 @@ class SchemaText:
         k, inside = self._place(path), tuple(path)
         new = text.rstrip("\n") + "\n"
         kept = [
-            (new if j == k else "") + _trailing(piece) if own[: len(inside)] == inside else piece
+            (new if j == k else "") + _trailing_comments(piece)
+            if own[: len(inside)] == inside
+            else piece
             for j, (own, piece) in enumerate(self._with_paths())
         ]
         return type(self).of("".join(kept))
@@ -484,18 +486,18 @@ def _path(piece: str) -> tuple[str, ...]:
 
 
 def _with_entry(text: str, key: str, value: Any) -> str:
-    end = _trailing(text)
+    end = _trailing_comments(text)
     heading, *statements = _pieces(text[: len(text) - len(end)], _ENTRY_LINE)
     new = "" if value is None else entry_text(key, value)
     for k, statement in enumerate(statements):
         if key in tomllib.loads(statement):
             # Comments between this entry and the next one belong to the next one.
-            statements[k] = new + _trailing(statement)
+            statements[k] = new + _trailing_comments(statement)
             new = ""
     return "".join((heading, *statements, new, end))
 
 
-def _trailing(text: str) -> str:
+def _trailing_comments(text: str) -> str:
     """Empty lines and comments at the end of a piece: they belong to what follows it."""
     match = _TRAILING.search(text)
     return match[0] if match else ""

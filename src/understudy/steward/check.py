@@ -464,7 +464,7 @@ class _Tally:
 
     def findings(self) -> Iterator[Finding]:
         """Faults of columns in the order of the schema, then of rules."""
-        yield from (self._finding(key) for key in self._list_faults() if not self._is_note(*key))
+        yield from (self._find(key) for key in self._list_faults() if not self._is_note(*key))
         for rule, count in zip(self._schema.forbidden, self._rules, strict=True):
             if count:
                 yield Finding(
@@ -476,12 +476,12 @@ class _Tally:
 
     def notes(self) -> Iterator[Finding]:
         """List what is out of domain but has a declared code under which it is released."""
-        yield from (self._finding(key) for key in self._list_faults() if self._is_note(*key))
+        yield from (self._find(key) for key in self._list_faults() if self._is_note(*key))
 
     def _list_faults(self) -> Iterator[tuple[str, str]]:
         return (key for key, count in self._faults.items() if count)
 
-    def _finding(self, key: tuple[str, str]) -> Finding:
+    def _find(self, key: tuple[str, str]) -> Finding:
         return Finding(*key, self._faults[key], tuple(self._examples[key]))
 
     def _is_note(self, name: str, problem: str) -> bool:

@@ -421,7 +421,7 @@ def sniff_format(path: Path) -> FileFormat:
     """
     # Read as single bytes: what the lines are depends on no encoding.
     file = Delimited(path, FileFormat(encoding="latin-1", separator="\x1f", quote=""))
-    encoding = _encoding(file)
+    encoding = _guess_encoding(file)
     lines = _lines(file, encoding)
     usual = FileFormat().separator_in(path.name)
     # Of those that fit equally well, the first is taken.
@@ -468,7 +468,7 @@ def _lines(file: Delimited, encoding: Encoding) -> list[str]:
     return [header, *islice((text for text in texts if "\0" not in text), _LINES)]
 
 
-def _encoding(file: Delimited) -> Encoding:
+def _guess_encoding(file: Delimited) -> Encoding:
     """UTF-8, unless more of the characters that are not ASCII cannot be read so than can.
 
     The alternative is windows-1252, of which Latin-1 is a part, but for control characters.

@@ -539,7 +539,11 @@ def _open_for_draft(data: object, told: Schema | None) -> tuple[Rows, FileFormat
         return _rows(JsonLines.with_all_keys(Path(str(data)))), usual, 0
     if not is_delimited(data) or not Path(str(data)).is_file():
         rows = open_rows(data, told)
-        rows = replace(rows, lazy=_fitting(rows.lazy, rows.columns)) if is_workbook(data) else rows
+        rows = (
+            replace(rows, lazy=_drop_misfits(rows.lazy, rows.columns))
+            if is_workbook(data)
+            else rows
+        )
         n_headers = more_header_lines(rows) if may_have_more(data) else 0
         return _below(rows, n_headers), usual, n_headers
     path = Path(str(data))
@@ -562,10 +566,10 @@ def _below(rows: Rows, n_headers: int) -> Rows:
 
 def _rows(file: Delimited | JsonLines) -> Rows:
     place = f"The file {str(file.path)!r}"
-    return Rows(_fitting(file.lazy(), file.columns), file.columns, "pandas", place)
+    return Rows(_drop_misfits(file.lazy(), file.columns), file.columns, "pandas", place)
 
 
-def _fitting(lazy: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
+def _drop_misfits(lazy: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
     """Without the records that do not fit the header."""
     return lazy.filter((cs.by_name(columns[0]) != MALFORMED).fill_null(True))
 
@@ -734,12 +738,12 @@ def _tables_text(
         slots["of"]: {
             "key": slots["key"],
             **({"size": size} if size != "size" else {}),
-            "columns": _ordered(units.columns),
+            "columns": _order_columns(units.columns),
         },
         table: {
             **slots,
             **{"source": "", "reviewed": False, "drafted": prints},
-            "columns": _ordered(own.columns),
+            "columns": _order_columns(own.columns),
         },
     }
     text = toml.dumps({**head, "tables": tables})
@@ -756,7 +760,7 @@ def _with_defaults(text: str) -> str:
     return f"{text[: first.start()]}{_DEFAULTS}{text[first.start() :]}"
 
 
-def _ordered(columns: Mapping[str, Column]) -> dict[str, Any]:
+def _order_columns(columns: Mapping[str, Column]) -> dict[str, Any]:
     return {name: toml.in_order(_entries(column)) for name, column in columns.items()}
 
 

@@ -219,7 +219,7 @@ def _proposals(
             continue
         if not _is_function(target, source, least):
             continue
-        grouped = _cut(target, source) if is_number else _find_level_map(target, source)
+        grouped = _cut_into_groups(target, source) if is_number else _find_level_map(target, source)
         if grouped is not None:
             yield grouped
 
@@ -403,7 +403,7 @@ def _bits_of_order(groups: Places) -> float:
     return max(0.0, (log - math.lgamma(len(groups) + 1)) / math.log(2))
 
 
-def _cut(target: _Seen, source: _Seen) -> Column | None:
+def _cut_into_groups(target: _Seen, source: _Seen) -> Column | None:
     """Groups of a number as levels, in its order."""
     there = (target.places >= 0) & (source.places >= 0)
     x, own = source.numbers[there], target.places[there]

@@ -194,7 +194,7 @@ class Profiler:
             high=seen.get("high") or 0.0,
             whole=bool(seen.get("whole", True)),
             decimals=_decimals(seen),
-            meant=_meant(seen) if shape == "text" else "",
+            meant=_suggest_kind(seen) if shape == "text" else "",
             timezone=_zone(self._types[key], seen) if shape == "datetime" else "",
         )
 
@@ -291,7 +291,7 @@ def _text_questions(key: str) -> dict[str, pl.Expr]:
     }
 
 
-def _meant(seen: dict[str, Any]) -> str:
+def _suggest_kind(seen: dict[str, Any]) -> str:
     """Describe what texts rather are; codes with leading zeros are texts."""
     least = _NEARLY_ALL * seen["n_values"]
     if seen["n_other_days"] > least:

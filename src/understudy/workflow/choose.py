@@ -290,7 +290,7 @@ def plan_choice(
         MethodError: an unknown column in a criterion, or a candidate that does not fit the schema.
         NotPrivateError: a candidate without a guarantee.
     """
-    choice = _given(choice)
+    choice = _require_choice(choice)
     schema = _schema_for(given_schema(schema), choice)
     shares, law = Shares.of(epsilon, delta, choice), choice.law_of_tries
     requests = _requests(schema, choice, shares)
@@ -358,7 +358,7 @@ def choose(
         UnderstudyWarning: never of a try.
     """
     run = RunOptions() if run is None else run
-    choice = _given(choice)
+    choice = _require_choice(choice)
     schema = _schema_for(given_schema(schema), choice)
     shares, law = Shares.of(epsilon, delta, choice), choice.law_of_tries
     requests = _requests(schema, choice, shares)
@@ -426,7 +426,7 @@ def choose(
 STAGE: Final = "Trying candidates, of which nothing is told"
 
 
-def _given(choice: Choice | str | Path) -> Choice:
+def _require_choice(choice: Choice | str | Path) -> Choice:
     if isinstance(choice, str | Path):
         return Choice.load(choice)
     require(isinstance(choice, Choice), "choice", "a Choice or a path", choice, MethodError)
@@ -627,7 +627,7 @@ def _manifest(
         neighbours=schema.neighbours,
     )
     told = {
-        "candidates": [_told(how) for how in choice.candidates],
+        "candidates": [_named_options(how) for how in choice.candidates],
         "accept": [
             {"columns": list(names), "most": str(most)} for names, most in choice.criteria(schema)
         ],
@@ -655,7 +655,7 @@ TIME_STAYS: Final = (
 """What the promise of a private selection rests on beside its mechanisms."""
 
 
-def _told(how: SynthesisOptions) -> dict[str, Any]:
+def _named_options(how: SynthesisOptions) -> dict[str, Any]:
     """A candidate as it was named."""
     options = {
         name: list(v) if isinstance(v, tuple) else v for name, v in (how.options or {}).items()

@@ -62,7 +62,7 @@ def declared_answers(
     from understudy.workflow.expected_answers import difficulties  # loads statistics
 
     pure, analyses = accounting == "pure", halved(analyses, schema)
-    needed = [_needed(one, schema, accounting) for one in analyses]
+    needed = [_measurements_for(one, schema, accounting) for one in analyses]
     hard = difficulties(analyses, schema, needed, pure=pure)
     return share_out(tuple(zip(needed, hard, strict=True)), schema, pure=pure)
 
@@ -147,7 +147,9 @@ def divide(weights: Sequence[float]) -> tuple[Fraction, ...]:
     return tuple(own / sum(steps) for own in steps)
 
 
-def _needed(analysis: DeclaredAnalysis, schema: Schema, accounting: Accounting) -> Measured:
+def _measurements_for(
+    analysis: DeclaredAnalysis, schema: Schema, accounting: Accounting
+) -> Measured:
     """Return the measurements that answer one analysis."""
     _, tables = by_tables([analysis], schema)
     for own in tables:

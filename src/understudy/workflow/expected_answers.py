@@ -121,10 +121,12 @@ def expected_answers(
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
     if like is None:
         rows = with_skewed_numbers(rows, schema, {})
-    sources = _sources(analyses, schema, _limited(steps, schema, rows, lines), rows, pure=pure)
+    sources = _sources(
+        analyses, schema, _limit_numbers(steps, schema, rows, lines), rows, pure=pure
+    )
     found: list[Expected] = []
     for analysis in analyses:
-        stddev = _counted(analysis, schema, steps)
+        stddev = _own_table_noise(analysis, schema, steps)
         if stddev is not None:
             found += _expect_counts(analysis, stddev, schema, rows, lined)
             continue
@@ -133,7 +135,9 @@ def expected_answers(
     return tuple(found)
 
 
-def _counted(analysis: DeclaredAnalysis, schema: Schema, steps: Sequence[Step]) -> float | None:
+def _own_table_noise(
+    analysis: DeclaredAnalysis, schema: Schema, steps: Sequence[Step]
+) -> float | None:
     """Deviation of the noise in a cell of the analysis' own table; None where it has none."""
     _, tables = by_tables([analysis], schema)
     for asked, stddev in steps:
@@ -276,7 +280,7 @@ def _sources(
     return of_columns, of_terms
 
 
-def _limited(
+def _limit_numbers(
     steps: Sequence[Step],
     schema: Schema,
     rows: pl.DataFrame,
@@ -327,7 +331,7 @@ class Assumed:
         of_columns, _ = self.sources
         records = Records.complete_of(self.rows, self.schema, estimand.columns)
         if self.schema.design.weight and estimand.kind in WEIGHTED:
-            return self._weighted(estimand, records)
+            return self._answer_of_population(estimand, records)
         needed = needed_terms(estimand, self.schema)
         own = None if needed is None else joined_terms(self.sources[1], needed)
         if own is not None:
@@ -362,7 +366,7 @@ class Assumed:
             return None
         return answer_of(estimand, part(matrix), members.schema, [records])
 
-    def _weighted(self, estimand: Estimand, records: Records) -> MeasuredAnswer | None:
+    def _answer_of_population(self, estimand: Estimand, records: Records) -> MeasuredAnswer | None:
         """The answer for the population."""
         about = self.n[0], self._excess
         own = WeightedMatrices.of_term_sources(
@@ -449,7 +453,7 @@ def expected_ranges(
     about = float(even.height), rows_stddev
     found: list[ExpectedRange] = []
     for analysis in analyses:
-        stddev = _counted(analysis, schema, steps)
+        stddev = _own_table_noise(analysis, schema, steps)
         if stddev is not None:
             if analysis.estimand(schema).kind == "quantile":
                 found += _expect_quantiles(analysis, stddev, schema, even, lined)
@@ -457,7 +461,7 @@ def expected_ranges(
         each, chance, lost = dict[str, list[float]](), 0.0, False
         for parts in _ways(analysis, schema):
             rows = with_skewed_numbers(even, schema, parts)
-            limited = _limited(steps, schema, rows, lines)
+            limited = _limit_numbers(steps, schema, rows, lines)
             sources = _sources([analysis], schema, limited, rows, pure=pure)
             widths, refusal = _half_widths(analysis, Assumed(sources, schema, rows, about))
             chance, lost = max(chance, refusal), lost or not widths

@@ -72,9 +72,9 @@ def require_late_needs(randomness: Randomness, kinds: Iterable[str] = ()) -> Non
 
         lacking = [name for name in _PERHAPS if find_spec(name) is None]
     except ImportError as error:
-        raise _lacking(f"cannot be loaded: {error.msg}") from None
+        raise _unsupported(f"cannot be loaded: {error.msg}") from None
     if lacking:
-        raise _lacking(f"is not installed: {lacking[0]}")
+        raise _unsupported(f"is not installed: {lacking[0]}")
     for kind in kinds:
         if kind in MODELS:
             require_extra("models", f"A declared analysis of the kind {kind}")
@@ -82,7 +82,7 @@ def require_late_needs(randomness: Randomness, kinds: Iterable[str] = ()) -> Non
         randomness.words(1)
 
 
-def _lacking(what: str) -> MethodError:
+def _unsupported(what: str) -> MethodError:
     return MethodError(
         f"What a release needs when it is written {what}; mend the installation. Nothing was spent."
     )

@@ -264,17 +264,19 @@ class Spending:
         self.noted += 1
         if self.noted > self.known.charges:
             journal = self.journal.digest if self.journal else ""
-            self.reservation.charge(self._spent(self.cost.total), journal, number=self.noted)
+            self.reservation.charge(
+                self._reserved_cost(self.cost.total), journal, number=self.noted
+            )
             self.charged = True
             return
         if self.noted == self.known.charges:
             # Older versions noted the sum of prices.
-            sums = map(self._spent, (self.cost.total, self.cost.prices))
+            sums = map(self._reserved_cost, (self.cost.total, self.cost.prices))
             noted = {*map(self.reservation.round_spent, sums)}
             if self.known.spent not in noted:
                 raise _rolled_back()
 
-    def _spent(self, total: Fraction) -> Fraction:
+    def _reserved_cost(self, total: Fraction) -> Fraction:
         """Cost of the run so far as its reservation counts it: of a selection with δ all."""
         reserved = self.reservation.cost if self.reservation else None
         return reserved.amount if reserved is not None and reserved.delta else total

@@ -255,7 +255,7 @@ def places_of(
     for name in schema.names:
         if not isinstance(schema.columns[name], NUMERIC):
             continue
-        if (own := _placing(measurements, schema, name, rows, method)) is not None:
+        if (own := _find_places(measurements, schema, name, rows, method)) is not None:
             found[name] = own
         divided = _divide_bins(measurements, schema, name)
         if divided is not None and name not in kept_columns(measurements):
@@ -263,7 +263,7 @@ def places_of(
     return found
 
 
-def _placing(
+def _find_places(
     measurements: Sequence[Measurement],
     schema: Schema,
     name: str,

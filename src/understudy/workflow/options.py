@@ -343,7 +343,7 @@ def list_keywords(known: type[Any]) -> Callable[[_Function], _Function]:
         known: the keywords that it takes, as a `TypedDict`.
     """
 
-    def listed(function: _Function) -> _Function:
+    def list_in_docstring(function: _Function) -> _Function:
         signature = inspect.signature(function)
         own, entries = [*signature.parameters.values()][:-1], list[str]()
         for kind in (SynthesisOptions, RunOptions):
@@ -358,4 +358,4 @@ def list_keywords(known: type[Any]) -> Callable[[_Function], _Function]:
         function.__doc__ = _KEYWORDS.sub(lambda _: listing, inspect.getdoc(function) or "")
         return function
 
-    return listed
+    return list_in_docstring

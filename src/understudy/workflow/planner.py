@@ -133,8 +133,8 @@ class Planner:
             replace(
                 one,
                 noise=one.noise * less,
-                least=_between(one.least, other.least, part),
-                largest=_between(one.largest, other.largest, part),
+                least=_interpolate(one.least, other.least, part),
+                largest=_interpolate(one.largest, other.largest, part),
             )
             for one, other in zip(answers, above, strict=True)
         )
@@ -170,7 +170,7 @@ class Planner:
         low, high = math.log(_SMALLEST), math.log(_LARGEST)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            if _lacking(self._exactly(math.exp(middle), asked), wanted):
+            if _first_too_wide(self._exactly(math.exp(middle), asked), wanted):
                 low = middle
             else:
                 high = middle
@@ -180,7 +180,7 @@ class Planner:
         self, asked: tuple[DeclaredAnalysis, ...], wanted: Mapping[str, float]
     ) -> None:
         """Refuse what the largest ε does not reach."""
-        lacking = _lacking(self._exactly(_LARGEST, asked), wanted)
+        lacking = _first_too_wide(self._exactly(_LARGEST, asked), wanted)
         if lacking is None:
             return
         if lacking.refused:
@@ -230,12 +230,12 @@ def _alike(answers: tuple[Expected, ...], others: tuple[Expected, ...]) -> bool:
     return told == known
 
 
-def _between(one: float, other: float, part: float) -> float:
+def _interpolate(one: float, other: float, part: float) -> float:
     """Part of the way from one width to another, on a scale of logarithms."""
     return one ** (1 - part) * other**part if 0 < one < math.inf else one
 
 
-def _lacking(answers: tuple[Expected, ...], wanted: Mapping[str, float]) -> Expected | None:
+def _first_too_wide(answers: tuple[Expected, ...], wanted: Mapping[str, float]) -> Expected | None:
     """The first estimate that is wider than wanted, or refused; None if all are as wanted."""
     return next(
         (

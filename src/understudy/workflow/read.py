@@ -261,7 +261,7 @@ def read_measurements(
     )
     known = _with_rows(given_schema(schema), n_rows)
     tables = [_from_object(one, known, place) for place, one in enumerate(source, start=1)]
-    return _released(tables, known, about, seed, frame)
+    return _make_release(tables, known, about, seed, frame)
 
 
 def _read_file(path: Path, seed: int | None, frame: FrameKind) -> Release:
@@ -272,7 +272,7 @@ def _read_file(path: Path, seed: int | None, frame: FrameKind) -> Release:
     asked = validate(StatedTables, content)
     schema = _with_rows(Schema.load(path.parent / asked.schema_file), asked.n_rows)
     tables = [_from_file(one, path.parent, schema) for one in asked.tables]
-    return _released(tables, schema, asked.stated, seed, frame)
+    return _make_release(tables, schema, asked.stated, seed, frame)
 
 
 def validate(kind: type[Any], content: Mapping[str, Any]) -> Any:
@@ -380,7 +380,7 @@ def _require_columns(columns: tuple[str, ...], schema: Schema, what: str) -> Non
         raise DataError(f"{what!r} names a column twice; keep one.")
 
 
-def _released(
+def _make_release(
     tables: Sequence[_Table], schema: Schema, stated: Stated, seed: int | None, frame: FrameKind
 ) -> Release:
     """The release of tables that were measured elsewhere, with one set of records."""
@@ -402,7 +402,7 @@ def _released(
         for k, one in enumerate(tables, start=1)
     )
     n_rows = schema.n_rows or 0
-    model = method.rebuilt(schema, [*map(_of, tables), *_lacking(tables, schema)], n_rows)
+    model = method.rebuilt(schema, [*map(_of, tables), *_missing_one_ways(tables, schema)], n_rows)
     assert model is not None
     rng = np.random.default_rng(seed)
     drawn = model.sample(n_rows, rng)
@@ -447,7 +447,7 @@ def _of(one: _Table) -> NoisyTable:
     return one.table
 
 
-def _lacking(tables: Sequence[_Table], schema: Schema) -> list[NoisyTable]:
+def _missing_one_ways(tables: Sequence[_Table], schema: Schema) -> list[NoisyTable]:
     """One-way tables that a fit needs and nobody measured: sums of the table with least noise.
 
     Raises:
@@ -463,14 +463,14 @@ def _lacking(tables: Sequence[_Table], schema: Schema) -> list[NoisyTable]:
         if any(one.columns == (name,) for one in with_it):
             continue
 
-        def summed(one: NoisyTable, name: str = name) -> float:
+        def sum_out(one: NoisyTable, name: str = name) -> float:
             return float(one.counts.size / one.counts.shape[one.columns.index(name)])
 
-        best = min(with_it, key=lambda one: one.stddev**2 * summed(one))
+        best = min(with_it, key=lambda one: one.stddev**2 * sum_out(one))
         others = tuple(k for k, column in enumerate(best.columns) if column != name)
         counts: Floats = best.counts.sum(axis=others)
         noise = Noise(
-            best.noise.distribution, best.noise.scale, best.stddev * math.sqrt(summed(best))
+            best.noise.distribution, best.noise.scale, best.stddev * math.sqrt(sum_out(best))
         )
         found.append(NoisyTable((name,), counts, 0.0, noise))
     return found

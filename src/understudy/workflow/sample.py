@@ -261,7 +261,7 @@ _SPANS: Final[dict[type[ast.cmpop], Callable[[float], Span]]] = {
 def _demand(name: str, column: Column, wanted: object) -> Demand:
     """Read the demand on one column."""
     if isinstance(wanted, tuple):
-        return _between(name, column, wanted)
+        return _demand_between(name, column, wanted)
     several = isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes | Mapping)
     values = [*wanted] if several else [wanted]  # type: ignore[misc]  # an Iterable, as was asked
     if not values:
@@ -300,7 +300,7 @@ def _in_state(state: int, cells: Cells) -> Flags:
     return np.asarray(cells.states == state)
 
 
-def _between(name: str, column: Column, wanted: tuple[Any, ...]) -> Demand:
+def _demand_between(name: str, column: Column, wanted: tuple[Any, ...]) -> Demand:
     """From one value to another."""
     if len(wanted) != 2 or not is_ordered(column):
         raise MethodError(
