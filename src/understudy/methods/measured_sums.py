@@ -15,7 +15,7 @@ hardly anybody.
   states: the mean of each is as likely anywhere between its ends.
 
 Post-processing of released values. Columns with records out of domain are left out: these count as
-if they lay in the middle.
+if they lay in the middle. So are columns of one value, whose sum the number of records tells.
 
 Source: exponential tilting, the weights nearest to even ones of all with a given mean, Csiszár
 (1975), Annals of Probability 3(1).
@@ -87,6 +87,8 @@ def number_sums(beside: Beside, schema: Schema) -> dict[str, NumberSum]:
         for place in scores.numbers:
             name = scores.each[place].column
             low, high = scores.limits[name]
+            if low == high:
+                continue
             own = NumberSum((low, high), float(sums[place]), one.noise, float(scores.weight))
             width = own.stddev * (high - low)
             if width < widths.get(name, np.inf):

@@ -83,6 +83,26 @@ def test_moments_of_some_records_tell_nothing_of_all():
     assert not number_sums([replace(products(), complete=("visits",))], SCHEMA)
 
 
+def test_a_column_of_one_value_has_no_sum_to_keep_to():
+    """Its limits coincide, so no place between them is anywhere."""
+    schema = us.Schema.loads(
+        """
+        [columns.wave]
+        kind = "integer"
+        lower = 3
+        upper = 3
+        reviewed = true
+        [columns.sex]
+        kind = "categorical"
+        levels = ["f", "m"]
+        reviewed = true
+        """
+    )
+    rows = pl.DataFrame({"wave": [3] * 4000, "sex": ["f", "m"] * 2000})
+    release = us.synthesize(rows, schema, epsilon=2, delta="1e-6", budget={"answers": 0.3})
+    assert set(release.sets[0]["wave"].drop_nulls()) == {3}
+
+
 @pytest.mark.parametrize("limits", [(0, 20), (2, 9)])
 def test_records_take_a_sum_without_noise_as_it_is(limits):
     sums = number_sums([products(1e-6, limits)], SCHEMA)
