@@ -724,5 +724,5 @@ def covariance_of(rows: Floats, table: Counts) -> Floats:
     """
     if table.sources is None:
         return np.asarray((rows * table.variances) @ rows.T)
-    mixed = rows @ table.sources.mix
+    mixed = table.sources.weights(rows)
     return np.asarray((mixed * table.sources.variances) @ mixed.T)

@@ -13,8 +13,7 @@ the sum of these over the bin, T the count of the bin and u its variance,
     N̂_j = y_j + v_j/(V + u)·(T − Σ y),
 
 the sum over a bin being the average of T and Σ y by inverse variance. What is beyond the bounds
-counts as the bound, as in the table: its cells are added to those that hold the bounds. As noise of
-cells then goes together, it is kept by its sources: N̂ = mix·(line, table).
+counts as the bound, as in the table: its cells are added to those that hold the bounds.
 
 **Sums of cells.** Tables of several columns count groups of states, of which few have records, and
 all cells of a column and the records out of domain add up to n, which is public or was bought with
@@ -22,6 +21,10 @@ little noise of its own. So counts y with the covariance C, and sums t = Ay + e 
 the covariance V, are put together by generalised least squares once more:
 
     N̂ = y + CA'(ACA' + V)⁻¹(t − Ay).
+
+Noise of cells then goes together. With independent y of variances D at first, and G the gains of
+the sums, N̂ = (I − GA)y + Gt; further sums add columns to G and rows to A. So `Sources` keep the
+noise as D, G, A and V: memory for cells × sums, not for cells × cells, of thousands of cells too.
 
 What a long line tells of most of its cells is then told by the few others: with n known, the sum of
 m of k cells of equal noise v has the noise v·m·(k − m)/k instead of v·m. A tail that is one group
@@ -41,7 +44,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from understudy._arrays import Floats
+from understudy._arrays import Floats, Integers
 from understudy.features.grids import LineCells, coarse_states
 from understudy.release.measurement import Measurement
 from understudy.release.shape import Kind
@@ -50,19 +53,94 @@ from understudy.schema import NUMERIC, Schema
 
 @dataclass(frozen=True)
 class Sources:
-    """Numbers with independent noise that counts are weighted sums of.
+    """Numbers with independent noise that counts are made of: N̂ = (I − `gain`·A)y + `gain`·t.
+
+    Cells of y add up some numbers, each of one cell; t = Ay + noise are sums of them.
 
     Attributes:
-        mix: weight of each number in each cell, shape (cells, numbers).
-        variances: of the numbers, shape (numbers,).
+        variances: of the m numbers that y adds up, and of the noise in t, shape (m + sums,).
+        places: cell of each number of y, −1 for a cell that is left aside; shape (m,).
+        gain: weight of each sum in each cell, shape (cells, sums).
+        rows: which numbers of y each sum has, shape (sums, m).
     """
 
-    mix: Floats
     variances: Floats
+    places: Integers
+    gain: Floats
+    rows: Floats
+
+    @classmethod
+    def independent(cls, variances: Floats, places: Integers, cells: int) -> Sources:
+        """Numbers that are added up in some cells.
+
+        Args:
+            variances: of their noise, shape (m,).
+            places: cell of each, shape (m,).
+            cells: how many there are.
+        """
+        return cls(variances, places, np.zeros((cells, 0)), np.zeros((0, len(places))))
+
+    def weights(self, weights: Floats) -> Floats:
+        """Weights of the numbers in sums of weighted cells; (..., cells) → (..., m + sums)."""
+        told = weights @ self.gain
+        return np.concatenate([self._behind(weights) - told @ self.rows, told], axis=-1)
+
+    def spread(self, weights: Floats) -> Floats:
+        """Covariance of sums of weighted cells with each cell; (k, cells) → (k, cells)."""
+        noise = self.weights(weights) * self.variances
+        own, told = np.split(noise, [len(self.places)], axis=-1)
+        found = np.zeros((len(self.gain) + 1, len(weights)))
+        np.add.at(found, self.places, own.T)
+        return np.asarray(found[:-1].T + (told - own @ self.rows.T) @ self.gain.T)
 
     def covariance(self, one: Floats, other: Floats) -> Floats:
         """Covariance of weighted sums of cells; weights of shape (..., cells) → (...,)."""
-        return np.asarray(((one @ self.mix) * (other @ self.mix)) @ self.variances)
+        return np.asarray((self.weights(one) * self.weights(other)) @ self.variances)
+
+    def step_variances(self, order: Integers, last: Integers, p: float) -> Floats:
+        """Variance of the sum of all cells up to some, less p times that of all; shape (k,).
+
+        Args:
+            order: of the cells.
+            last: places in that order, shape (k,).
+            p: a share.
+        """
+        m = len(self.places)
+        own = np.column_stack([np.ones(m), self.rows.T]) * self.variances[:m, None]
+        behind = np.zeros((len(self.gain) + 1, own.shape[1]))
+        np.add.at(behind, self.places, own)
+        upto = behind[order].cumsum(axis=0)[last]
+        each, shared = upto[:, 0], upto[:, 1:] - p * behind[:-1, 1:].sum(axis=0)
+        gain = self.gain[order].cumsum(axis=0)[last] - p * self.gain.sum(axis=0)
+        of_sums = self.rows @ own[:, 1:] + np.diag(self.variances[m:])
+        alone = each * (1 - p) ** 2 + (behind[:-1, 0].sum() - each) * p**2
+        return np.asarray(alone + (gain * (gain @ of_sums - 2 * shared)).sum(axis=1))
+
+    def take(self, cells: Integers) -> Sources:
+        """The same for some cells alone, in this order; shape (k,)."""
+        order = np.full(len(self.gain) + 1, -1)
+        order[cells] = np.arange(len(cells))
+        return replace(self, places=order[self.places], gain=self.gain[cells])
+
+    def with_sums(self, gain: Floats, rows: Floats, variances: Floats) -> Sources:
+        """The same where N̂ is N̂ + gain·(sums − rows·N̂).
+
+        Args:
+            gain: of further sums, shape (cells, k).
+            rows: which cells each has, shape (k, cells).
+            variances: of their noise, shape (k,).
+        """
+        return Sources(
+            np.append(self.variances, variances),
+            self.places,
+            np.hstack([self.gain - gain @ (rows @ self.gain), gain]),
+            np.vstack([self.rows, self._behind(rows)]),
+        )
+
+    def _behind(self, weights: Floats) -> Floats:
+        """Weights of the cells, for each number of y that they add up."""
+        aside = np.zeros((*weights.shape[:-1], 1))
+        return np.concatenate([weights, aside], axis=-1)[..., self.places]
 
 
 @dataclass(frozen=True)
@@ -253,10 +331,12 @@ def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema)
     fine, coarse = line_schema(line, schema).columns[name], schema.columns[name]
     assert isinstance(fine, NUMERIC)
     assert isinstance(coarse, NUMERIC)
-    fold = np.eye(fine.size, fine.size + 2)
-    fold[LineCells(fine).ends, (fine.size, fine.size + 1)] = 1.0
-    sources = Sources(fold, np.full(fine.size + 2, line.stddev**2))
-    found = Counts(fold @ line.counts, fold**2 @ sources.variances, sources)
+    places = np.append(np.arange(fine.size), LineCells(fine).ends)
+    own = np.full(fine.size + 2, line.stddev**2)
+    counts, variances = np.zeros((2, fine.size))
+    np.add.at(counts, places, line.counts)
+    np.add.at(variances, places, own)
+    found = Counts(counts, variances, Sources.independent(own, places, fine.size))
     if not tables:
         return found
     table = pooled_table([marginal(one, (name,), schema) for one in tables])
@@ -329,16 +409,14 @@ def _fit_sums(table: Counts, rows: Floats, numbers: Floats, variances: Floats) -
         variances: of their noise, shape (k,).
     """
     assert table.sources is not None
-    mix, own = table.sources.mix, table.sources.variances
-    told = rows @ mix
-    shared = (mix * own) @ told.T
-    whole = (told * own) @ told.T + np.diag(variances)
+    shared = table.sources.spread(rows)
+    whole = shared @ rows.T + np.diag(variances)
     known = np.flatnonzero(np.diag(whole) > 0)  # the others are free of noise on both sides
-    gain = np.linalg.solve(whole[np.ix_(known, known)], shared[:, known].T).T
-    counts = table.counts + gain @ (numbers - rows @ table.counts)[known]
-    mix = np.hstack([mix - gain @ told[known], gain])
-    own = np.append(own, variances[known])
-    return Counts(counts, mix**2 @ own, Sources(mix, own))
+    rows, shared = rows[known], shared[known]
+    gain = np.asarray(np.linalg.solve(whole[np.ix_(known, known)], shared).T, dtype=np.float64)
+    counts = table.counts + gain @ (numbers[known] - rows @ table.counts)
+    left = np.maximum(table.variances - np.einsum("ck,kc->c", gain, shared), 0.0)
+    return Counts(counts, left, table.sources.with_sums(gain, rows, variances[known]))
 
 
 def bin_table(tables: Sequence[Measurement], schema: Schema, name: str) -> Counts:
@@ -350,4 +428,5 @@ def bin_table(tables: Sequence[Measurement], schema: Schema, name: str) -> Count
         name: of the column.
     """
     found = pooled_table([marginal(one, (name,), schema) for one in tables])
-    return replace(found, sources=Sources(np.eye(len(found.counts)), found.variances))
+    cells = np.arange(len(found.counts))
+    return replace(found, sources=Sources.independent(found.variances, cells, len(cells)))

@@ -77,10 +77,6 @@ REASON = (
 )
 
 
-_MOST_STATES: Final = 1024
-"""States that are fitted to all that counts groups of them: of more, tables alone are averaged."""
-
-
 def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] | None:
     """The answer of a number line, and the schema in its cells; None where it has none to give.
 
@@ -106,7 +102,7 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     n_rows, told = release.manifest.n_rows, are_told(estimand, release.schema)
     few = bool(tables) and not _tells_more(line, fine, column, n_rows) and told
     coarse = few or not is_finer(fine, column)
-    if coarse and estimand.kind != "gini" and not (tables and told and column.size <= _MOST_STATES):
+    if coarse and estimand.kind != "gini" and not (tables and told):
         return None
     in_states = coarse and bool(tables)
     cells = release.schema.part([name]) if in_states else cells
@@ -165,8 +161,7 @@ def line_gini(
     order = used[np.argsort(scores.value[used], kind="stable")]
     low, value, high = (one.value[order] for one in (ends[0], scores, ends[1]))
     _require_ranks(low, high, estimand.expression)
-    counts, sources = table.counts[order], table.sources
-    sources = Sources(sources.mix[order], sources.variances)
+    counts, sources = table.counts[order], table.sources.take(order)
     n, total = float(counts.sum()), float(counts @ value)
     if n < FEWEST:
         raise LostInNoiseError("By the noisy counts there are no records.")
@@ -176,11 +171,11 @@ def line_gini(
     if total <= 0:
         raise LostInNoiseError("By the noisy counts the numbers add up to nothing.")
     apart = np.abs(np.subtract.outer(value, value))
-    mixed = sources.mix.T @ apart @ sources.mix
-    added = float(np.diag(mixed) @ sources.variances)
+    mixed = sources.spread(apart)
+    added = float(np.trace(mixed))
     gini = (float(counts @ apart @ counts) - added) / (2 * n * total)
     influence = (apart @ counts) / (n * total) - gini / n - gini * value / total
-    second = 2 * float(sources.variances @ mixed**2 @ sources.variances) / (2 * n * total) ** 2
+    second = 2 * float(np.vdot(mixed, mixed.T)) / (2 * n * total) ** 2
     noise = float(sources.covariance(influence, influence)) + second
     sampling = max(float(counts @ influence**2), 0.0)
     bias = _bound(counts, (low, high), (gini, added / (2 * n**2)), sources)

@@ -38,6 +38,7 @@ Of which counts: `inference.counts`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -64,6 +65,7 @@ from understudy.schema import NUMERIC, Schema
 from understudy.schema.coarsening import bin_starts
 
 _LAPLACE_KURTOSIS = 3.0
+_MOST_WEIGHTS = 2**20  # that are in memory at once
 
 
 @dataclass(frozen=True)
@@ -221,9 +223,7 @@ def counted_curve(
         heavy: whether the noise has Laplace tails.
         growth: how many times the sampling variance is that of records drawn one by one.
     """
-    sources = (
-        None if table.sources is None else replace(table.sources, mix=table.sources.mix[cells])
-    )
+    sources = None if table.sources is None else table.sources.take(cells)
     kept = Counts(table.counts[..., cells], table.variances[cells], sources)
 
     def steps(values: Floats) -> Steps:
@@ -239,7 +239,7 @@ def _counted_steps(table: Counts, values: Floats, p: float, *, heavy: bool, grow
     last = np.append(starts[1:], len(values)) - 1
     size = np.maximum(counts.sum(axis=-1, keepdims=True), 1.0)
     below = counts[..., order].cumsum(axis=-1)[..., last]
-    noise, fourth = _step_noise(table, order, last, p)
+    noise, fourth = _step_noise(table, order, last, p, heavy=heavy)
     variance = noise + growth * size * p * (1 - p)
     return Steps(
         values=distinct,
@@ -252,12 +252,21 @@ def _counted_steps(table: Counts, values: Floats, p: float, *, heavy: bool, grow
     )
 
 
-def _step_noise(table: Counts, order: Integers, last: Integers, p: float) -> tuple[Floats, Floats]:
-    """Σ v·w² and Σ v²·w⁴ at each step, w the weights of independent noises, shape (K,) each."""
+def _step_noise(
+    table: Counts, order: Integers, last: Integers, p: float, *, heavy: bool
+) -> tuple[Floats, Floats]:
+    """Σ v·w² and Σ v²·w⁴ at each step, w the weights of independent noises, shape (K,) each.
+
+    The second is asked of noise with Laplace tails.
+    """
     if table.sources is not None:
-        mix, variances = table.sources.mix, table.sources.variances
-        weights = mix[order].cumsum(axis=0)[last] - p * mix.sum(axis=0)
-        return weights**2 @ variances, weights**4 @ variances**2
+        noise = np.maximum(table.sources.step_variances(order, last, p), 0.0)
+        if not heavy:
+            return noise, np.zeros_like(noise)
+        variances, rank = table.sources.variances, np.argsort(order)
+        blocks = np.array_split(last, math.ceil(len(last) * len(variances) / _MOST_WEIGHTS))
+        each = (np.asarray((rank <= upto[:, None]) - p) for upto in blocks)
+        return noise, np.concatenate([table.sources.weights(w) ** 4 @ variances**2 for w in each])
     variances = table.variances
     v, square = (x[order].cumsum()[last] for x in (variances, variances**2))
     noise = v * (1 - p) ** 2 + (variances.sum() - v) * p**2

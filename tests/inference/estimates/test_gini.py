@@ -42,11 +42,13 @@ def cells_of(numbers, schema, stddev=0.0, rng=None):
     (own,) = schema.columns.values()
     lows = np.array([one.low for one in own.intervals])
     counts = np.bincount(np.searchsorted(lows, numbers, side="right") - 1, minlength=own.size)
-    mix = np.eye(own.size, own.size + 1)
-    mix[0, -1], mix[1, -1] = 0.5, -0.5
-    variances = np.full(own.size + 1, stddev**2)
+    gain = np.zeros((own.size, 1))
+    gain[:2, 0] = 0.5, -0.5
+    each = Sources.independent(np.full(own.size, stddev**2), np.arange(own.size), own.size)
+    sources = each.with_sums(gain, np.zeros((1, own.size)), np.array([stddev**2]))
+    mix = sources.weights(np.eye(own.size))
     noise = 0.0 if rng is None else stddev * mix @ rng.standard_normal(own.size + 1)
-    return Counts(counts + noise, mix**2 @ variances, Sources(mix, variances))
+    return Counts(counts + noise, mix**2 @ sources.variances, sources)
 
 
 def answer(numbers, schema, stddev=0.0, rng=None, formula=None, shown=None):

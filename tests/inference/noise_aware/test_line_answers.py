@@ -102,8 +102,7 @@ def test_counts_of_a_bin_are_the_average_of_both(name):
     both = np.concatenate([folded, table.counts.astype(float)])
     found = line_table(line, [table], schema)
     assert np.allclose(found.counts, covariance @ design.T @ weights @ both)
-    mix, noise = found.sources.mix, found.sources.variances
-    assert np.allclose(mix * noise @ mix.T, covariance)
+    assert np.allclose(found.sources.spread(np.eye(fine.size)), covariance)
     assert np.allclose(found.variances, np.diag(covariance))
 
 
@@ -129,13 +128,44 @@ def test_groups_of_states_and_the_number_of_records_are_fitted_by_least_squares(
         covariance = np.linalg.inv(design.T @ weights @ design)
         said = np.concatenate([table.counts, sums, [N + 3.0 - 9.0]])
         assert np.allclose(found.counts, covariance @ design.T @ weights @ said)
-        mix, noise = found.sources.mix, found.sources.variances
-        assert np.allclose(mix * noise @ mix.T, covariance)
+        assert np.allclose(found.sources.spread(np.eye(6)), covariance)
         assert np.allclose(found.variances, np.diag(covariance))
     exact = replace(table, stddev=0.0, scale="0.0", outside=0.0)
     kept = column_counts("x", [exact, grouped], schema, (float(N), 0.0))
     assert np.allclose(kept.counts, table.counts)
     assert not kept.variances.any()
+
+
+def test_a_column_of_thousands_of_states_uses_groups_of_them():
+    """Its tail has the noise of a few groups, and its noise is that of dense least squares."""
+    rng, size, n_groups = np.random.default_rng(6), 5_000, 40
+    column = {"kind": "integer", "lower": 0, "upper": size - 1, "bins": size}
+    schema = Schema.model_validate({"rows": "public", "n_rows": N, "columns": {"x": column}})
+    numbers = rng.integers(0, size, N)
+    table = counted(numbers, schema, rng, Kind.TABLE, 14.0)
+    sums = table.counts.reshape(n_groups, -1).sum(axis=1)
+    about = {"codes": np.arange(n_groups), "stddev": 20.0, "scale": "400.0"}
+    groups = {"x": tuple(np.repeat(np.arange(n_groups), size // n_groups).tolist())}
+    grouped = replace(table, counts=sums, groups=groups, **about)
+    found = column_counts("x", [table, grouped], schema, (float(N), 0.0))
+    tail = (np.arange(size) >= size * 0.9).astype(float)
+    noise = float(found.sources.covariance(tail, tail))
+    assert noise < 4 * 20.0**2  # of four groups; of 500 cells it is 500 · 14²
+    gather = np.equal.outer(np.arange(n_groups), groups["x"]).astype(float)
+    design = np.vstack([gather, np.ones(size)])  # Woodbury: of the sums alone
+    extra = np.diag([400.0] * n_groups + [14.0**2])
+    within = np.linalg.inv(14.0**2 * design @ design.T + extra)
+    told = 14.0**2 * design @ tail
+    assert noise == pytest.approx(14.0**2 * tail.sum() - told @ within @ told)
+    steps = np.array([0, 77, 2_499, size - 1])
+    by_weights = found.sources.weights(np.tri(size)[steps] - 0.3) ** 2 @ found.sources.variances
+    by_steps = found.sources.step_variances(np.arange(size), steps, 0.3)
+    assert by_steps == pytest.approx(by_weights)
+    ranges = value_ranges(parse("quantile", "x", schema, probability=0.5), schema)
+    low, high = counted_curve(found, np.arange(size), ranges, 0.5, heavy=False).interval(0.95)
+    alone = column_counts("x", [table], schema, (float(N), 0.0))
+    first, last = counted_curve(alone, np.arange(size), ranges, 0.5, heavy=False).interval(0.95)
+    assert high - low < (last - first) / 2
 
 
 def test_lines_that_were_paid_for_twice_are_averaged():
@@ -172,7 +202,8 @@ def repeated(name, rng, population):
     sources = noisy.sources
     drawn = rng.multinomial(N, shares / shares.sum(), REPETITIONS)
     noise = rng.normal(size=(REPETITIONS, len(sources.variances))) * np.sqrt(sources.variances)
-    return Counts(drawn + noise @ sources.mix.T, noisy.variances, sources), fine
+    mix = sources.weights(np.eye(len(shares))).T
+    return Counts(drawn + noise @ mix, noisy.variances, sources), fine
 
 
 @pytest.mark.parametrize("name", COLUMNS)
