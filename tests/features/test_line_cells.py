@@ -11,6 +11,7 @@ from understudy.data.table import Table
 from understudy.features.grids import (
     FINE,
     MOST_EVEN,
+    MOST_TIMES,
     SINGLE,
     LineCells,
     coarse_states,
@@ -18,6 +19,7 @@ from understudy.features.grids import (
     is_finer,
     is_plain,
     line_bins,
+    line_times,
     own_bins,
 )
 from understudy.schema import Schema
@@ -63,6 +65,26 @@ def test_cells_divide_the_bins_and_keep_spikes_and_codes(name):
         inner, outer = line.intervals[state], column.intervals[coarse]
         assert outer.low <= inner.low <= inner.high <= outer.high
         assert inner.spike == outer.spike
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_the_cells_of_a_finer_line_divide_those_of_the_usual_one(name):
+    column, usual = fine(COLUMNS[name])
+    schema = schema_of(COLUMNS[name])
+    for times in (4, 8, MOST_TIMES):
+        line = LineCells.of_line(schema, "x", times).column
+        assert is_finer(line, column)
+        assert is_finer(line, usual) or line == usual
+        assert len(bins_of(line)) <= times * max(SINGLE, FINE + len(bins_of(column)))
+    assert LineCells.of_line(schema, "x", 1).column == usual
+
+
+def test_with_more_records_or_less_noise_a_line_has_no_fewer_cells():
+    for noises in ((0.0, 1, 5, 24, 200), (24,)):
+        times = [[line_times(n, one) for n in (0, 10, 5_000, 10**5, 10**9)] for one in noises]
+        assert (np.diff(times, axis=0) <= 0).all()
+        assert (np.diff(times, axis=1) >= 0).all()
+        assert {1, MOST_TIMES} <= {*np.ravel(times)} <= {1, 4, 8, MOST_TIMES}
 
 
 @pytest.mark.parametrize(("name", "cells"), [("ages", 82), ("short days", 91), ("heaped", 78)])

@@ -8,6 +8,7 @@ import pytest
 
 import understudy as us
 from understudy.dp.budget import exact
+from understudy.features.grids import MOST_TIMES
 from understudy.release.shape import Kind
 from understudy.workflow.request import (
     HEAPS,
@@ -51,6 +52,22 @@ def spent(release):
 
 def bought(release):
     return any(one.kind is Kind.PRODUCTS for one in release.measurements)
+
+
+def test_many_rows_have_a_finer_line_beside_the_usual_one():
+    wide = {"x": NUMBER | {"upper": 10**6}, "g": GROUP}
+    asked = request(schema(wide))
+    few, many = (adjust_for_row_count(asked, n) for n in (1_000, 200_000))
+    assert adjust_for_row_count(many, 200_000) == many
+    (alone,), (usual, finer) = few.line_steps(), many.line_steps()
+    assert few.finer_lines is None
+    assert many.finer_lines.times == MOST_TIMES
+    assert alone.n_cells == usual.n_cells < finer.n_cells / 10
+    assert usual.stddev == pytest.approx(alone.stddev * 1.5**0.5, rel=0.01)
+    assert finer.stddev == pytest.approx(alone.stddev * 3**0.5, rel=0.01)
+    assert few.shares == many.shares
+    for columns in ({"g": GROUP}, BOTH | {"x": NUMBER | {"upper": 9}, "y": NUMBER | {"upper": 9}}):
+        assert adjust_for_row_count(request(schema(columns)), 200_000).finer_lines is None
 
 
 @pytest.mark.parametrize("columns", [BOTH, {"g": GROUP, "h": GROUP}], ids=["lines", "no lines"])
@@ -136,7 +153,7 @@ def heap_noise(asked):
 
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_heaps_cost_as_much_as_makes_their_noise_small_beside_the_rows(delta):
-    made = request(schema(HEAPED), delta=delta, budget={"answers": 0.25})
+    made = request(schema(HEAPED), delta=delta, budget={"answers": 0.25, "lines": 0})
     enough = int(HEAPS * heap_noise(made))
     assert adjust_for_row_count(made, enough) is made
     for times in (2, 5):

@@ -34,7 +34,7 @@ from itertools import combinations
 from understudy._arrays import Z_95
 from understudy.features.scores import BINS, MOST_BINS, FeatureMap, contrast_length
 from understudy.inference.design_effects import effect_notes, fractions_of
-from understudy.inference.noisy_tables import MOST_CELLS, covers
+from understudy.inference.noisy_tables import MOST_CELLS, covers, line_of
 from understudy.inference.question import Answerable, QuestionKind, answerable
 from understudy.inference.second_moments import FIRM, FIRM_MODEL
 from understudy.inference.usefulness import COUNTED
@@ -120,7 +120,7 @@ class ExpectedWidths:
     def quantiles(self) -> Answerable:
         """Of the median of each number, in ranges, whole bins included."""
         found: dict[tuple[str, ...], Widths | None] = {}
-        lines = {one.columns[0]: one for one in self._measured if one.kind is Kind.LINE}
+        lines = {name: line_of(self._measured, name) for name in self.numeric}
         for name in self.numeric:
             noise = self._table_noise((name,))
             column = self._schema.columns[name]

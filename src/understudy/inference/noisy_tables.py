@@ -45,7 +45,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from understudy._arrays import Floats, Integers
-from understudy.features.grids import LineCells, coarse_states
+from understudy.features.grids import LineCells, coarse_states, is_finer
 from understudy.release.measurement import Measurement
 from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Schema
@@ -307,6 +307,30 @@ def line_of(measurements: Sequence[Measurement], name: str) -> Measurement | Non
     )
 
 
+def finest_line(
+    measurements: Sequence[Measurement], name: str, schema: Schema
+) -> Measurement | None:
+    """The line whose cells divide those of `line_of`, or that one if there is none.
+
+    Args:
+        measurements: of a release.
+        name: of the column.
+        schema: of the release.
+    """
+    usual = line_of(measurements, name)
+    if usual is None:
+        return None
+    finest, cells = usual, line_schema(usual, schema).columns[name]
+    for one in measurements:
+        if one.kind is Kind.LINE and one.columns == (name,) and one.bins != usual.bins:
+            fine = line_schema(one, schema).columns[name]
+            assert isinstance(fine, NUMERIC)
+            assert isinstance(cells, NUMERIC)
+            if is_finer(fine, cells):
+                finest, cells = one, fine
+    return finest
+
+
 def line_schema(line: Measurement, schema: Schema) -> Schema:
     """The column of a number line alone, in the bins of the line.
 
@@ -340,8 +364,13 @@ def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema)
     if not tables:
         return found
     table = pooled_table([marginal(one, (name,), schema) for one in tables])
-    inside = np.equal.outer(np.arange(coarse.size), coarse_states(fine, coarse))
-    return _fit_sums(found, inside.astype(np.float64), table.counts, table.variances)
+    inside = _membership(coarse_states(fine, coarse), coarse.size)
+    return _fit_sums(found, inside, table.counts, table.variances)
+
+
+def _membership(places: Integers, sums: int) -> Floats:
+    """Which cells each of some sums has, by the sum that each is in; shape (sums, cells)."""
+    return np.equal.outer(np.arange(sums), places).astype(np.float64)
 
 
 def column_counts(
@@ -358,7 +387,8 @@ def column_counts(
         measurements: of a release; full tables that cover the column, if no line is given.
         schema: of the release.
         n: number of records, and the standard deviation of the noise in it.
-        line: in whose cells to count; None for the states of the schema.
+        line: in whose cells to count; None for the states of the schema. The cells of `line_of`
+            are sums of those of a finer one.
     """
     column, tables = schema.columns[name], covering(measurements, (name,))
     if line is None:
@@ -369,10 +399,18 @@ def column_counts(
         assert isinstance(fine, NUMERIC)
         found, states = line_table(line, tables, schema), coarse_states(fine, column)
     counted = [*tables, *([] if line is None else [line])]
+    usual = line_of(measurements, name)
+    if line is not None and usual is not None and usual.bins != line.bins:
+        cells = line_schema(usual, schema).columns[name]
+        assert isinstance(cells, NUMERIC)
+        assert isinstance(fine, NUMERIC)
+        own = line_table(usual, (), schema)
+        rows = _membership(coarse_states(fine, cells), cells.size)
+        found = _fit_sums(found, rows, own.counts, own.variances)
+        counted.append(usual)
     for one in _grouped_tables(name, measurements, counted):
         sums = marginal(one, (name,), schema)
-        places = np.array(one.groups[name])[states]
-        rows = np.equal.outer(np.arange(len(sums.counts)), places).astype(np.float64)
+        rows = _membership(np.array(one.groups[name])[states], len(sums.counts))
         found = _fit_sums(found, rows, sums.counts, sums.variances)
     deviations = np.array([one.stddev for one in counted])
     exact = deviations == 0

@@ -60,6 +60,7 @@ from understudy.inference.noisy_tables import (
     Sources,
     column_counts,
     covering,
+    finest_line,
     line_of,
     line_schema,
 )
@@ -105,7 +106,9 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     if coarse and estimand.kind != "gini" and not (tables and told):
         return None
     in_states = coarse and bool(tables)
-    cells = release.schema.part([name]) if in_states else cells
+    if not in_states:
+        line = finest_line(release.measurements, name, release.schema) or line
+    cells = release.schema.part([name]) if in_states else line_schema(line, release.schema)
     measured = tables if in_states else (line, *tables)
     about = n_rows, release.manifest.inference.rows_stddev
     own = None if in_states else line

@@ -368,7 +368,8 @@ def beyond(line: Measurement, release: Release) -> tuple[OutOfBounds, OutOfBound
     (name,) = line.columns
     labels = LineCells.of(line_schema(line, release.schema), name).labels[-2:]
     n_rows = max(release.manifest.n_rows, 1)
-    least = least_certain(line, sum(one.kind is Kind.LINE for one in release.measurements))
+    lined = {one.columns for one in release.measurements if one.kind is Kind.LINE}
+    least = least_certain(line, len(lined))
 
     def one(k: Literal[0, 1]) -> OutOfBounds:
         count = float(line.counts[k - 2])

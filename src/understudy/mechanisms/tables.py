@@ -87,7 +87,13 @@ from understudy.dp.released import (
 )
 from understudy.dp.truncated_laplace import TruncatedLaplace
 from understudy.errors import MethodError
-from understudy.features.grids import HeapCells, LineCells, heaped_columns, line_bins
+from understudy.features.grids import (
+    MOST_TIMES,
+    HeapCells,
+    LineCells,
+    heaped_columns,
+    line_bins,
+)
 from understudy.schema import NUMERIC, Domain, Schema
 
 if TYPE_CHECKING:
@@ -356,6 +362,7 @@ class NumberLines(Mechanism[tuple[Released[NoisyLine], ...], DiscreteNoise]):
     Attributes:
         columns: names of numeric columns, each once.
         weights: how the cost is divided among them; evenly if None.
+        times: how many times as many cells as usual they have, at most `MOST_TIMES`.
     """
 
     name: ClassVar[str] = "noisy number line"
@@ -363,16 +370,17 @@ class NumberLines(Mechanism[tuple[Released[NoisyLine], ...], DiscreteNoise]):
 
     columns: tuple[str, ...]
     weights: tuple[int, ...] | None = None
+    times: int = 1
 
     def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[DiscreteNoise], ...]:
         """One step for each line: Gaussian noise under zCDP and GDP, geometric under pure ε.
 
         Raises:
-            MethodError: no column, an unknown one, or one that is not numeric.
+            MethodError: no column, an unknown one, one that is not numeric, or too many cells.
             BudgetError: more than is left, or next to nothing.
         """
         terms.view.places(self.columns)
-        lines = _lines(terms.schema, self.columns)
+        lines = _lines(terms.schema, self.columns, self.times)
         terms.require(spend)
         queries = {
             name: (f"counts of {name} on its number line", cells.size)
@@ -384,7 +392,7 @@ class NumberLines(Mechanism[tuple[Released[NoisyLine], ...], DiscreteNoise]):
         self, rows: SecretRows, charges: tuple[Charge[DiscreteNoise], ...], source: Randomness
     ) -> Outcome[tuple[Released[NoisyLine], ...]]:
         """Count all of them in one pass, and add noise to each number."""
-        lines = _lines(rows.view.schema, self.columns)
+        lines = _lines(rows.view.schema, self.columns, self.times)
         exact = rows.line_counts({name: cells for name, (_, cells) in lines.items()})
         released = []
         for (name, (bins, _)), charge in zip(lines.items(), charges, strict=True):
@@ -393,19 +401,23 @@ class NumberLines(Mechanism[tuple[Released[NoisyLine], ...], DiscreteNoise]):
         return answers(released)
 
 
-def _lines(schema: Schema, columns: tuple[str, ...]) -> dict[str, tuple[Bins, LineCells]]:
+def _lines(
+    schema: Schema, columns: tuple[str, ...], times: int
+) -> dict[str, tuple[Bins, LineCells]]:
     """Column → bins of its line, and cells; from public facts alone.
 
     Raises:
-        MethodError: no column, or one that is not numeric.
+        MethodError: no column, one that is not numeric, or too many cells.
     """
+    if not 1 <= times <= MOST_TIMES:
+        raise MethodError(f"A fine histogram has 1 to {MOST_TIMES} times the usual cells.")
     if not columns or not all(isinstance(schema.columns[name], NUMERIC) for name in columns):
         raise MethodError("A fine histogram needs a numeric column.")
     lines: dict[str, tuple[Bins, LineCells]] = {}
     for name in columns:
         column = schema.columns[name]
         assert isinstance(column, NUMERIC)
-        bins = {name: line_bins(column)}
+        bins = {name: line_bins(column, times)}
         lines[name] = bins, LineCells.of(schema.with_bins(bins), name)
     return lines
 

@@ -253,11 +253,9 @@ def line_parts(schema: Schema, beside: Beside) -> Lines:
         schema: in which tables were measured, states not merged.
         beside: what was measured beside them.
     """
-    return {
-        value.columns[0]: LineParts.of(value, schema)
-        for value in beside
-        if isinstance(value, NoisyLine)
-    }
+    lines = [value for value in beside if isinstance(value, NoisyLine)]
+    usual = {line.columns[0]: line for line in reversed(lines)}  # finer ones come after them
+    return {name: LineParts.of(line, schema) for name, line in usual.items()}
 
 
 def counts_states(table: NoisyTable) -> bool:

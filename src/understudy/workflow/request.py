@@ -33,7 +33,7 @@ from understudy.dp.distributions import DiscreteNoise
 from understudy.dp.mechanism import Form, Mechanism
 from understudy.dp.released import Bins, NoisyLine, Released
 from understudy.errors import MethodError
-from understudy.features.grids import LineCells, find_limits, heaped_columns
+from understudy.features.grids import LineCells, find_limits, heaped_columns, line_times
 from understudy.features.scores import Limits, Weighting, is_within_bounds
 from understudy.inference.declared import (
     DeclaredAnalysis,
@@ -103,6 +103,8 @@ class Request:
         usual_answers: whether nobody asked for these second moments.
         limits: where numbers are cut off for these; None until number lines are released.
         even: bins, by released lines, of numbers whose quantiles are declared.
+        line_times: how many times as many cells as usual the finer lines have that are bought
+            beside the others; 1 for none.
         bought: what is measured for declared analyses without weights, each with its part of what
             buys answers; without limits.
         minimum_count: that the synthetic sets must keep. It is no part of the identity: nothing is
@@ -127,6 +129,7 @@ class Request:
     usual_answers: bool = False
     limits: Limits | None = None
     even: Bins = field(default_factory=dict)
+    line_times: int = 1
     bought: tuple[tuple[Measured, Fraction], ...] = ()
     minimum_count: MinimumCount | None = None
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -144,6 +147,29 @@ class Request:
         """Number lines that are asked for the sake of answers, all together."""
         columns = lines_of(self.schema, self.analyses) if self.lines_spend else ()
         return NumberLines(columns, line_weights(self.schema, columns)) if columns else None
+
+    @property
+    def finer_lines(self) -> NumberLines | None:
+        """Lines of the same columns in more cells, where these can be split and rows are many."""
+        usual = self.lines
+        if usual is None or self.line_times == 1:
+            return None
+        sizes = {
+            name: [
+                LineCells.of_line(self.schema, name, times).size for times in (1, self.line_times)
+            ]
+            for name in usual.columns
+        }
+        columns = tuple(name for name, (few, more) in sizes.items() if more > few)
+        return NumberLines(columns, times=self.line_times) if columns else None
+
+    @property
+    def asked_lines(self) -> tuple[tuple[NumberLines, Fraction], ...]:
+        """All number lines, the usual ones first, each with what it may spend."""
+        usual, finer = self.lines, self.finer_lines
+        part = FINER_PART if finer else Fraction(0)
+        each = ((usual, (1 - part) * self.lines_spend), (finer, part * self.lines_spend))
+        return tuple((lines, spend) for lines, spend in each if lines is not None)
 
     @property
     def heaps(self) -> HeapCounts | None:
@@ -246,7 +272,7 @@ class Request:
         The first one counts each column by itself, and pairs of few columns.
         """
         wider = any(len(step.columns) > 2 for step in self.tables())
-        beside = bool(self.lines) + bool(self.heaps) + bool(self.places)
+        beside = len(self.asked_lines) + bool(self.heaps) + bool(self.places)
         return 1 + beside + len(self.answers) + wider * self.fits
 
     def setup(self) -> tuple[PlannedTable, ...]:
@@ -258,7 +284,7 @@ class Request:
 
     def line_steps(self) -> tuple[PlannedTable, ...]:
         """List the number lines, one step each."""
-        return self._steps([(self.lines, self.lines_spend)])
+        return self._steps(self.asked_lines)
 
     def heap_steps(self) -> tuple[PlannedTable, ...]:
         """Counts of how numbers are rounded, one step for each column."""
@@ -600,6 +626,8 @@ tables there are 2 to 18 % less without."""
 HEAPS = 400
 """Rows in a standard deviation of the noise in counts of heaps, which is little enough: that of a
 class in all zones is .006 of the rows then, and in one of six equal ones .015."""
+FINER_PART = Fraction(1, 3)
+"""Of what buys number lines, for finer ones where these are bought."""
 LEAST_HEAPS = Fraction(1, 100)
 """Of what counts of heaps may cost, at least."""
 
@@ -622,6 +650,10 @@ def adjust_for_row_count(request: Request, n_rows: int) -> Request:
     part = _part_of_heaps(request, n_rows)
     if part < 1:
         request = replace(request, heaps_spend=part * request.heaps_spend)
+    if request.lines is not None:
+        steps = replace(request, line_times=1).line_steps()
+        times = line_times(n_rows, min(step.stddev for step in steps))
+        request = request if times == request.line_times else replace(request, line_times=times)
     if n_rows >= least_rows(request):
         return request
     return replace(request, answers_spend=Fraction(0), usual_answers=False)

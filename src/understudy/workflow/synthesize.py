@@ -520,9 +520,10 @@ def bought_once(request: Request, gate: Gate) -> tuple[Released[int], Request]:
     """
     n_rows = gate.ask(RowCount(), spend=request.rows_spend)
     request = adjust_for_row_count(request, n_rows.value)
-    if request.lines is not None:
-        lines = gate.ask(request.lines, spend=request.lines_spend)
-        request = limit_numbers(request, lines, n_rows.value)
+    for asked_lines, spend in request.asked_lines:
+        lines = gate.ask(asked_lines, spend=spend)
+        if asked_lines.times == 1:
+            request = limit_numbers(request, lines, n_rows.value)
     if request.heaps is not None:
         gate.ask(request.heaps, spend=request.heaps_spend)
     if request.places is not None:

@@ -15,11 +15,17 @@ import understudy as us
 from schemas import Day, column
 from understudy.data.table import Table as Rows
 from understudy.errors import BudgetError
-from understudy.features.grids import LineCells, line_bins
+from understudy.features.grids import LineCells, coarse_states, line_bins
 from understudy.inference.bin_bias import value_ranges
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import ratios, table_estimates
-from understudy.inference.noisy_tables import Counts, column_counts, line_of, line_table
+from understudy.inference.noisy_tables import (
+    Counts,
+    column_counts,
+    finest_line,
+    line_of,
+    line_table,
+)
 from understudy.inference.number_line import REASON
 from understudy.inference.quantiles import counted_curve
 from understudy.inference.question import parse
@@ -134,6 +140,44 @@ def test_groups_of_states_and_the_number_of_records_are_fitted_by_least_squares(
     kept = column_counts("x", [exact, grouped], schema, (float(N), 0.0))
     assert np.allclose(kept.counts, table.counts)
     assert not kept.variances.any()
+
+
+def test_a_finer_line_is_put_together_with_the_usual_one():
+    """By the normal equations: tables, sums of the usual line, and the number of records."""
+    rng = np.random.default_rng(8)
+    schema, numbers = schema_of("skewed"), people("skewed", rng, N)
+    column = schema.columns["x"]
+    table = counted(numbers, schema, rng, Kind.TABLE, 14.0)
+    usual, finer = (
+        counted(numbers, schema, rng, Kind.LINE, noise, bins=line_bins(column, times))
+        for noise, times in ((20.0, 1), (30.0, 4))
+    )
+    measured = [table, usual, finer]
+    assert line_of(measured, "x") is usual
+    assert finest_line(measured, "x", schema) is finer
+    assert finest_line([table, usual], "x", schema) is usual
+    assert finest_line([table], "x", schema) is None
+    found = column_counts("x", measured, schema, (float(N), 0.0), finer)
+    cells = LineCells.of_line(schema, "x", 4).column
+    within = LineCells.of_line(schema, "x").column
+    parts = [coarse_states(cells, column), coarse_states(cells, within), np.zeros(cells.size)]
+    sums = [part == np.arange(part.max() + 1)[:, None] for part in parts]
+    design = np.vstack([np.eye(cells.size), *sums])
+    each = ((cells, 30.0), (column, 14.0), (within, 20.0))
+    noise = [np.full(own.size, spread**2) for own, spread in each]
+    said = []
+    for line, own, spread in ((finer, cells, noise[0]), (usual, within, noise[2])):
+        said.append(line.counts[: own.size].astype(float))
+        for end, beyond in zip(LineCells(own).ends, line.counts[own.size :], strict=True):
+            said[-1][end] += beyond
+            spread[end] *= 2
+    weights = np.array([14.0, 20.0, 30.0]) ** -2
+    of_number = 1 / weights.sum()  # nobody is out of domain, up to the noise of each
+    about = np.concatenate([*noise, [of_number]])
+    values = np.concatenate([said[0], table.counts, said[1], [N]])
+    covariance = np.linalg.inv(design.T @ (design / about[:, None]))
+    assert np.allclose(found.counts, covariance @ design.T @ (values / about))
+    assert np.allclose(found.sources.spread(np.eye(cells.size)), covariance)
 
 
 def test_a_column_of_thousands_of_states_uses_groups_of_them():
@@ -335,7 +379,7 @@ def test_a_release_answers_from_its_lines(released, kind, formula, p, exact):
 
 def test_a_line_is_finer_than_the_table(released):
     read, *_ = released
-    lines = [one for one in read.measurements if one.kind is Kind.LINE]
+    lines = lines_of(read)[:4]  # finer ones come after them
     # Of a column the first one: heaps on one value are counted in further tables.
     tables = {one.columns: one for one in read.measurements[::-1] if one.kind is Kind.TABLE}
     assert [one.columns for one in lines] == [("income",), ("age",), ("size",), ("since",)]
@@ -346,6 +390,10 @@ def test_a_line_is_finer_than_the_table(released):
     assert sizes[3] > 50
     total = [one.counts.sum() + one.outside for one in lines]
     assert np.allclose(total, 6_000, atol=5 * np.sqrt(90) * max(one.stddev for one in lines))
+    for line in lines_of(read)[4:]:
+        usual = line_of(read.measurements, line.columns[0])
+        assert finest_line(read.measurements, line.columns[0], read.schema) is line
+        assert len(line.codes) > 3 * len(usual.codes)
 
 
 def test_single_values_are_answered_by_their_table(released):
@@ -366,15 +414,20 @@ def lines_of(release):
 
 def test_a_tenth_of_the_rest_buys_them_and_stands_in_manifest_and_plan(released):
     read, *_ = released
-    rest = 1.0 if read.schema.rows == "public" else 0.95
+    known = read.schema.rows == "public"
+    rest = 1.0 if known else 0.95
     shares = [share_of(read, line) for line in lines_of(read)]
     assert sum(shares) == pytest.approx(0.1 * rest)
     assert shares[0] == shares[1] == shares[3] == pytest.approx(2 * shares[2])
     assert read.manifest.lines_share == "1/10"
     steps = [s for s in us.plan(read.schema, **BOUGHT).setup if s.form == "line"]
-    assert [s.columns for s in steps] == [one.columns for one in lines_of(read)]
-    assert [s.stddev for s in steps] == [one.stddev for one in lines_of(read)]
-    assert [s.n_cells for s in steps] == [len(one.codes) + 1 for one in lines_of(read)]
+    lines = lines_of(read) if known else lines_of(read)[:4]  # before it is bought, no number says
+    assert [s.columns for s in steps] == [one.columns for one in lines]
+    finer = 1.0 if known else 1.5  # that finer lines are worth a third
+    assert [s.stddev**2 * finer for s in steps] == pytest.approx(
+        [one.stddev**2 for one in lines], rel=0.0 if known else 1e-3
+    )
+    assert [s.n_cells for s in steps] == [len(one.codes) + 1 for one in lines]
 
 
 @pytest.mark.parametrize(

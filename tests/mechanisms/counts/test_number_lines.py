@@ -12,7 +12,7 @@ from understudy.dp.budget import Budget
 from understudy.dp.calibration import calibrate
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, MethodError
-from understudy.features.grids import LineCells, line_bins
+from understudy.features.grids import MOST_TIMES, LineCells, line_bins
 from understudy.mechanisms.tables import NumberLines
 from understudy.schema import Schema
 from understudy.workflow.gates import open_gate
@@ -91,6 +91,25 @@ def test_lines_pay_like_tables(delta, noise, n_rows):
     assert [one.entry for one in gate.measured] == [one.entry for one in lines]
 
 
+def test_a_line_of_more_cells_counts_the_same_records():
+    head = "[columns.x]\nkind = 'integer'\nlower = 0\nupper = 9999\nbins = 4\nreviewed = true\n"
+    rng, budget = np.random.default_rng(1), Budget.of(10**6, "1e-6")
+    numbers = rng.integers(0, 12_000, 500)
+    table = Table(pl.DataFrame({"x": numbers}), Schema.loads(head))
+    gate = open_gate(table, budget, SeededRandomness(1))
+    usual, more = (
+        gate.ask(NumberLines(("x",), times=times), spend=budget.amount / 3)[0].value
+        for times in (1, 4)
+    )
+    assert (len(usual.counts), len(more.counts)) == (66, 258)
+    known = np.histogram(numbers[numbers < 10_000], np.arange(0, 10_001, 2_500))[0]
+    for line in (usual, more):
+        (edges,) = line.bins.values()
+        sums = np.add.reduceat(line.counts[:-2], np.searchsorted(edges, [0, 2_500, 5_000, 7_500]))
+        assert (sums == known).all()
+        assert line.counts[-1] == (numbers > 9_999).sum()
+
+
 def test_noise_is_in_every_number():
     schema = schema_of()
     records = [(1, 0.5)] * 50 + [(7, -1.0)] * 30
@@ -121,6 +140,9 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_paid():
         gate.ask(NumberLines(("x", "x")), spend=Fraction(1, 2))
     with pytest.raises(MethodError, match="weight"):
         gate.ask(NumberLines(("x", "y"), (1,)), spend=Fraction(1, 2))
+    for times in (0, MOST_TIMES + 1):
+        with pytest.raises(MethodError, match="times the usual cells"):
+            gate.ask(NumberLines(("x",), times=times), spend=Fraction(1, 2))
     with pytest.raises(BudgetError):
         gate.ask(NumberLines(("x",)), spend=Fraction(1, 10**15))
     assert not gate.ledger
