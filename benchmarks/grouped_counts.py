@@ -31,10 +31,10 @@ from understudy.data.table import Table as Rows
 from understudy.inference.noisy_tables import (
     bin_table,
     column_counts,
-    covering,
     line_of,
     line_schema,
     line_table,
+    select_covering,
 )
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
@@ -61,7 +61,7 @@ def errors(name: str, releases: int, n: int) -> Errors:
 
 def _add(found: Errors, release: Release, rows: object, column: str) -> None:
     measurements, schema = release.measurements, release.schema
-    line, tables = line_of(measurements, column), covering(measurements, (column,))
+    line, tables = line_of(measurements, column), select_covering(measurements, (column,))
     assert line is not None
     fine = line_schema(line, schema)
     coarse = schema.part([column])

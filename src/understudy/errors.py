@@ -172,7 +172,7 @@ _HIDDEN = re.compile(
 _BREAKS = re.compile(r"[\t\n]+")
 
 
-def shown(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""The text with a sign in the place of what would act instead of being seen.
 
     Example:
@@ -208,4 +208,4 @@ def line(text: str) -> str:
         >>> line("private\nguarantee: none")
         'private guarantee: none'
     """
-    return text if text.isprintable() else _BREAKS.sub(" ", shown(text))
+    return text if text.isprintable() else _BREAKS.sub(" ", escape_controls(text))

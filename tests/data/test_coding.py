@@ -525,4 +525,4 @@ def test_records_in_a_forbidden_combination_leave_the_domain(records):
         wanted.append(final)
     states = Coder(SCHEMA).code(batch)
     assert [list(record) for record in zip(*(c.tolist() for c in states), strict=True)] == wanted
-    assert not SCHEMA.domain.forbidden(states).any()
+    assert not SCHEMA.domain.find_forbidden(states).any()

@@ -33,21 +33,21 @@ def test_the_cliques_of_each_column_hang_together(seed):
         shared = set(tree.cliques[k]) & set(tree.cliques[p]) if p >= 0 else set()
         assert tree.separators[k] == tuple(sorted(shared))
     assert tree.cells == sum(math.prod(sizes[j] for j in one) for one in tree.cliques)
-    assert all(tree.covering(one) is not None for one in cliques)
+    assert all(tree.find_clique(one) is not None for one in cliques)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_covering_finds_the_smallest_clique(seed):
     sizes, _, tree = random_tree(seed)
     for k, one in enumerate(tree.cliques):
-        assert tree.covering(one) == k  # a maximal clique lies in no other
-    home = tree.covering((0,))
+        assert tree.find_clique(one) == k  # a maximal clique lies in no other
+    home = tree.find_clique((0,))
     assert 0 in tree.cliques[home]
     cells = [tree.cells_of(one) for one in tree.cliques if 0 in one]
     assert tree.cells_of(tree.cliques[home]) == min(cells)
-    assert tree.covering(()) is not None
+    assert tree.find_clique(()) is not None
     if len(tree.cliques) > 1:
-        assert tree.covering(range(len(sizes))) is None
+        assert tree.find_clique(range(len(sizes))) is None
 
 
 @pytest.mark.parametrize("sizes", [(), (3, 0)])

@@ -25,7 +25,7 @@ def drawn(seed):
     table, rng = joint(seed), np.random.default_rng(seed)
     margins = [table.sum(axis=tuple({0, 1, 2} - {j})) / N for j in range(3)]
     states = np.array([rng.choice(len(p), 2 * N, p=p) for p in margins])
-    return states[:, ~Domain(SIZES, (RULE,)).forbidden([*states])][:, :N]
+    return states[:, ~Domain(SIZES, (RULE,)).find_forbidden([*states])][:, :N]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -62,9 +62,9 @@ def test_a_rule_without_room_in_the_tree_leaves_measured_tables_as_they_are():
     assert fit.unenforced == (RULE,)
     domain = Domain(SIZES, (RULE,))
     states = MarginalModel(domain, fit).sample(N, np.random.default_rng(1)).states
-    assert not domain.forbidden(states).any()
+    assert not domain.find_forbidden(states).any()
     alone = fit.draw(N, np.random.default_rng(1))
-    alone = alone[:, ~domain.forbidden([*alone])]
+    alone = alone[:, ~domain.find_forbidden([*alone])]
     for j, one in enumerate(observed):
         apart = np.abs(np.bincount(states[j], minlength=SIZES[j]) - one.counts).sum() / 2 / N
         assert apart < 0.005

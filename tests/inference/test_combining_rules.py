@@ -10,7 +10,7 @@ from scipy import stats
 from night import NIGHT
 from understudy.errors import InferenceError
 from understudy.inference.combining import (
-    between,
+    covariance_between,
     full_variance,
     partial_variance,
     pool,
@@ -127,7 +127,7 @@ def test_hand_formulas(both):
     m, k = q.shape
     mean = sum(q) / m
     b = sum(np.outer(row - mean, row - mean) for row in q) / (m - 1)
-    assert between(q) == pytest.approx(b, abs=1e-6)
+    assert covariance_between(q) == pytest.approx(b, abs=1e-6)
     pooled = pool(q, u)
     assert pooled.estimate == pytest.approx(mean, abs=1e-9)
     assert pooled.covariance == pytest.approx(sum(u) / m + b / m, rel=1e-6, abs=1e-6)

@@ -15,7 +15,7 @@ from night import NIGHT
 from understudy.dp.budget import epsilon_of, rho_within
 from understudy.errors import BudgetError, LedgerError
 from understudy.ledger.account import Account, Amounts, Caps, Cost, Population
-from understudy.ledger.entries import canonical, link, told
+from understudy.ledger.entries import canonical, describe_entries, link
 from understudy.ledger.ledger import PopulationLedger
 from understudy.ledger.verify import export, verify_export
 
@@ -207,7 +207,9 @@ def test_a_selection_is_charged_whole_and_settles_to_all_or_nothing(ledger):
     assert totals.epsilon == 1
     assert [share.spent for share in totals.shares()] == [0, 0.5]
     assert totals.to_json()["spent"]["selected_delta"] == "0.00000005"
-    assert any("ε = 1 with δ = 0.00000005" in one.about for one in told(ledger.history()))
+    assert any(
+        "ε = 1 with δ = 0.00000005" in one.about for one in describe_entries(ledger.history())
+    )
 
 
 def test_a_wave_opens_its_part_of_it():

@@ -101,7 +101,7 @@ def test_without_noise_an_ordered_table_is_the_table_of_the_rows(order):
     assert drawn.value.columns == order
     assert drawn.value.outside == exact.outside == 2
     sample = model.sample(4000, np.random.default_rng(1))
-    assert not SCHEMA.domain.forbidden(sample.states).any()
+    assert not SCHEMA.domain.find_forbidden(sample.states).any()
 
 
 def test_without_noise_independent_columns_have_their_own_distributions():

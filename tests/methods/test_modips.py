@@ -321,7 +321,7 @@ def test_no_record_is_impossible_within_blocks_and_across(cells, epsilon):
     for seed in range(5):
         model, _ = fitted(rows, of, seed=seed, epsilon=epsilon, cells=cells)
         sample = model.sample(400, np.random.default_rng(seed))
-        assert not of.domain.forbidden(sample.states).any()
+        assert not of.domain.find_forbidden(sample.states).any()
         young = np.round(sample.values["age"]) < 18
         assert not (young & (sample.states[1] == 1)).any()
 

@@ -86,7 +86,7 @@ def test_impossible_cells_are_never_drawn(seeds):
         NoisyTable(("c",), np.array([60, 30, 20]), 0, NO_NOISE),
     ]
     drawn = fitted(sweep, *tables, sweeps=2, seeds=seeds).sample(500, np.random.default_rng(1))
-    assert not sweep.domain.forbidden(drawn.states).any()
+    assert not sweep.domain.find_forbidden(drawn.states).any()
     cells = set(zip(*(column.tolist() for column in drawn.states), strict=True))
     assert len(cells) > 3
     assert cells < set(product(range(2), range(2), range(3)))

@@ -149,7 +149,7 @@ def test_records_agree_with_their_members_and_keep_the_joint_table_of_counts(dra
     measured = [("size", "children"), ("region", "workers"), ("age_2", "age_1")]
     drawn = with_counts(own, schema, measured).sample(6000, np.random.default_rng(1))
     assert counts.agree(drawn.states).all()
-    assert not schema.domain.forbidden(drawn.states).any()
+    assert not schema.domain.find_forbidden(drawn.states).any()
     for columns in counts.margins(measured):
         wanted = shares(counts.keys(plain.states, columns))
         close = np.abs(shares(counts.keys(drawn.states, columns)) - wanted).sum() / 2

@@ -81,7 +81,7 @@ def test_each_combination_occurs_often_or_never_and_rare_ones_go_to_the_nearest(
         return
     assert set(Counter(row[:2] for row in after)) == set(frequent)
     assert all(n >= count for n in Counter(row[:2] for row in after).values())
-    assert not schema.domain.forbidden(found.states).any()
+    assert not schema.domain.find_forbidden(found.states).any()
     whole = 0
     for i, (old, new) in enumerate(zip(rows, after, strict=True)):
         if i not in rare:

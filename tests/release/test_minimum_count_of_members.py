@@ -32,7 +32,7 @@ def drawn(schema, n, seed):
     rng = np.random.default_rng(seed)
     found = [np.array(one, dtype=np.int64) for one in schema.domain.draw(40 * n, rng.random)]
     counts = Counts.of(schema)
-    fits = counts.agree(found) & ~schema.domain.forbidden(found)
+    fits = counts.agree(found) & ~schema.domain.find_forbidden(found)
     rows = np.flatnonzero(fits)[:n]
     assert len(rows)
     return Sample([one[rows] for one in found], {})
@@ -73,7 +73,7 @@ def test_members_have_frequent_combinations_and_units_keep_their_rules(text, cou
     assert min(occurs.values()) >= count
     was = Counter(key for unit in old for key in unit)
     assert set(occurs) <= {key for key, n in was.items() if n >= count}
-    assert not schema.domain.forbidden(found.states).any()
+    assert not schema.domain.find_forbidden(found.states).any()
     assert Counts.of(schema).agree(found.states).all()
     others = [k for k, name in enumerate(schema.names) if name.rpartition("_")[0] not in KEYS]
     counted = {schema.names.index("children")}
@@ -118,7 +118,7 @@ def test_the_number_of_members_stays_that_of_the_members():
     size, region = (found.states[schema.names.index(name)] for name in ("size", "region"))
     assert min(Counter(zip(size.tolist(), region.tolist(), strict=True)).values()) >= 40
     assert copies
-    assert not schema.domain.forbidden(found.states).any()
+    assert not schema.domain.find_forbidden(found.states).any()
     filled = [len(unit) for unit in members(schema, found)]
     assert [min(int(one) + 1, 3) for one in size] == filled
 
@@ -140,7 +140,7 @@ def test_copies_that_make_others_rare_are_counted_again():
         found, _, _ = moves.keep(asked, schema, sample, np.random.default_rng(0))
         keys = [key for unit in members(schema, found, asked.columns) for key in unit]
         assert min(Counter(keys).values()) >= count
-        assert not schema.domain.forbidden(found.states).any()
+        assert not schema.domain.find_forbidden(found.states).any()
 
 
 def test_a_set_without_members_has_nothing_to_keep():
@@ -148,7 +148,7 @@ def test_a_set_without_members_has_nothing_to_keep():
     column = [schema.columns[name] for name in schema.names]
     empty = [one.labels.index(NO_MEMBER) if NO_MEMBER in one.labels else 0 for one in column]
     nobody = Sample([np.full(40, state) for state in empty], {})
-    assert not schema.domain.forbidden(nobody.states).any()
+    assert not schema.domain.find_forbidden(nobody.states).any()
     asked = MinimumCount(KEYS, 50)
     moves = KeyMoves.of(asked, schema, [nobody])
     assert moves.keep(asked, schema, nobody, np.random.default_rng(0))[1:] == (0, 0)

@@ -83,7 +83,7 @@ def test_marks_stay_whatever_is_changed(review):
         with pytest.raises(SchemaError, match="marks of a draft are not edited"):
             review.edit(column("mood"), text)
     block = '[columns.mood]\nkind = "categorical"\nlevels = [1, 2]\nreviewed = true\n'
-    part = review.rewritten(column("mood"), block).part(column("mood"))
+    part = review.rewrite(column("mood"), block).part(column("mood"))
     assert part.left_as_drafted == ("levels",)
 
 

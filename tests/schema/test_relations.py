@@ -144,7 +144,7 @@ def test_too_many_steps_are_refused_and_at_makes_them_few():
         Schema.loads(told + inequality("s <= e"))
     schema = Schema.loads(told + inequality("s <= e", at="[500, 1000, 1500]"))
     assert len(schema.domain.boxes) == 3
-    assert schema.domain.forbidden([np.array([500, 499]), np.array([499, 0])]).tolist() == [
+    assert schema.domain.find_forbidden([np.array([500, 499]), np.array([499, 0])]).tolist() == [
         True,
         False,
     ]

@@ -256,7 +256,7 @@ def verdict(
     from understudy.schema import Schema
 
     loaded = Schema.load(schema)
-    with kept_runs.keeping(None, None), console.progress(quiet=quiet or as_json) as tell:
+    with kept_runs.announce_kept(None, None), console.progress(quiet=quiet or as_json) as tell:
         found = verdicts.verdict(
             with_members(given_table(data, query, table), members, loaded),
             loaded,

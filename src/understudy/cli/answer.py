@@ -155,7 +155,7 @@ def _measure(
     from understudy.workflow.amend import answer as measure
 
     place = kept_runs.place_beside(out, resume=resume)
-    with kept_runs.keeping(place, out), console.progress(quiet=not shown) as tell:
+    with kept_runs.announce_kept(place, out), console.progress(quiet=not shown) as tell:
         amended = measure(
             planned.question,
             data,
@@ -210,7 +210,7 @@ def _judge(
     data = rows(loaded.schema)
     found: list[Verdict] = []
     try:
-        with kept_runs.keeping(None, None):
+        with kept_runs.announce_kept(None, None):
             for plan in plans:
                 about = {"epsilon": plan.budget.epsilon, "assume_rows": plan.records, **run}
                 found.append(verdict(data, loaded.schema, plan.claim, **about))
@@ -299,8 +299,8 @@ def regress(
         # For the eyes of whoever sits there: no file, no pipe and no log has what does not fit.
         asked |= {"confide": diagnostics.append, "confide_misfits": sys.stderr.isatty()}
     rows = given_rows(data, query, table, engine, loaded, members)
-    with kept_runs.keeping(place, out), console.progress(quiet=quiet or as_json) as bar:
-        tell = kept_runs.noting(bar, out, place)
+    with kept_runs.announce_kept(place, out), console.progress(quiet=quiet or as_json) as bar:
+        tell = kept_runs.note_costs(bar, out, place)
         ask: Any = fit  # which refuses a mechanism that there is not
         found = ask(
             rows,

@@ -28,7 +28,7 @@ from typer.core import TyperGroup
 
 from understudy.cli import console
 from understudy.cli.console import Screen
-from understudy.errors import DataError, MethodError, UnderstudyError, shown
+from understudy.errors import DataError, MethodError, UnderstudyError, escape_controls
 
 if TYPE_CHECKING:
     from understudy.data.sql import Query
@@ -186,7 +186,9 @@ def _heeding_sigterm() -> Iterator[None]:
 
 def _say(sentence: str) -> None:
     with suppress(OSError):  # nobody reads it; the exit code says it too
-        Screen(stderr=True, highlight=False, soft_wrap=True).print(shown(sentence), markup=False)
+        Screen(stderr=True, highlight=False, soft_wrap=True).print(
+            escape_controls(sentence), markup=False
+        )
 
 
 def _fail(sentence: str) -> NoReturn:

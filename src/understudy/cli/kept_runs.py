@@ -75,7 +75,7 @@ def _require_space(out: Path, request: Request) -> None:
     require_space(out, LEAST_SPACE + _BYTES_A_VALUE * values)
 
 
-def noting(tell: Progress, out: Path | None, place: Path | None) -> Progress:
+def note_costs(tell: Progress, out: Path | None, place: Path | None) -> Progress:
     """The listener, which also notes what is spent on the disk where no checkpoint does.
 
     Args:
@@ -103,7 +103,7 @@ def remove(place: Path) -> None:
 
 
 @contextmanager
-def keeping(place: Path | None, out: Path | None) -> Iterator[None]:
+def announce_kept(place: Path | None, out: Path | None) -> Iterator[None]:
     """Say what is spent and what is kept of a run that does not come to its end.
 
     Args:

@@ -51,7 +51,7 @@ from understudy.cli.app import (
     write_text,
 )
 from understudy.cli.console import Screen, escape, out
-from understudy.errors import MethodError, ReleaseError, shown
+from understudy.errors import MethodError, ReleaseError, escape_controls
 
 if TYPE_CHECKING:
     from understudy.schema import Schema
@@ -248,7 +248,7 @@ def demo(
     schema = demo_schema()
     if not _is_released(schema, out):  # the demo replaces nothing but its own release
         kept_runs.hold(context, out)
-    with kept_runs.keeping(None, out), console.progress(quiet=quiet) as tell:
+    with kept_runs.announce_kept(None, out), console.progress(quiet=quiet) as tell:
         release = us.synthesize(
             demo_data(),
             schema,
@@ -383,8 +383,8 @@ class _Making:
             **run: options of the run that are the command's own.
         """
         quiet = self.quiet or self.as_json
-        with kept_runs.keeping(place, self.out), console.progress(quiet=quiet) as bar:
-            tell = kept_runs.noting(bar, self.out, place)
+        with kept_runs.announce_kept(place, self.out), console.progress(quiet=quiet) as bar:
+            tell = kept_runs.note_costs(bar, self.out, place)
             kept: dict[str, Any] = {"checkpoint": place, "keep_checkpoint": True}
             release = made(
                 us.RunOptions(**run, **kept, seed=self.seed, progress=tell, also=formats)
@@ -608,5 +608,5 @@ def read(
     number = len(release.measurements)
     screen = Screen(soft_wrap=True, highlight=False)
     told = f"{out}: {number} table{'s' if number != 1 else ''}, measured elsewhere."
-    screen.print(shown(told), markup=False)
-    screen.print(shown(release.guarantee.statement), markup=False)
+    screen.print(escape_controls(told), markup=False)
+    screen.print(escape_controls(release.guarantee.statement), markup=False)

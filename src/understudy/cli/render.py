@@ -447,10 +447,10 @@ def wave_opened(population: str, wave: int) -> None:
 
 def history(rows: Sequence[Row]) -> None:
     """Every entry on one line; charges of a reservation that follow each other are one."""
-    from understudy.ledger.entries import told
+    from understudy.ledger.entries import describe_entries
 
     table = Table("", "UTC", "population", "entry", "", "by", box=None, pad_edge=False)
-    for one in told(rows):
+    for one in describe_entries(rows):
         shown = (one.population, one.entry, one.about, one.by)
         table.add_row(one.numbers, one.time, *(escape(text) for text in shown))
     out.print(table)

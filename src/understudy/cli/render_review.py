@@ -87,7 +87,7 @@ def show_review(review: Review, path: Path_, left: int, findings: Sequence[str])
         out.print(
             f"  [bold]{entry}[/bold] from the rows; if left: {leak_of(entry)}.", soft_wrap=True
         )
-    for question in review.asked(path):
+    for question in review.list_questions(path):
         _show_finding(question)
     for problem in findings:
         _show_finding(f"the column {problem}.")
@@ -165,7 +165,7 @@ def accepted_at_once(review: Review, paths: Sequence[Path_], waiting: int) -> No
         out.print(f"  {escape(name)}{escape(rule)}: {escape(part.source)}", soft_wrap=True)
 
 
-def confirmed(paths: Sequence[Path_]) -> None:
+def show_confirmed(paths: Sequence[Path_]) -> None:
     """Show which columns one source confirmed."""
     names = ", ".join(column_of(path) for path in paths)
     out.print(f"Confirmed, {len(paths)}: {escape(names)}.", soft_wrap=True)

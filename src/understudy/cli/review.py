@@ -204,7 +204,7 @@ class Session:
     def _look_again(self, path: Path_) -> None:
         """See whether the rows fit a column that was changed."""
         schema, name = self.review.schema, column_of(path)
-        if self._data is None or not self.review.measured(path):
+        if self._data is None or not self.review.measuring_columns(path):
             return
         try:  # of two tables, what a column is measured by hangs on both
             found = self._check(schema if path[0] == "tables" else schema.part([name]))
@@ -251,13 +251,13 @@ class Session:
         if not all(self._is_meant(path, decided) for path in paths):
             return None
         self._last_source = source
-        render_review.confirmed(paths)
+        render_review.show_confirmed(paths)
         return decided
 
     def _is_meant(self, path: Path_, decided: Review) -> bool:
         """Ask whether a source states bounds of many columns that are as the rows have them."""
         part = decided.part(path)
-        if not isinstance(part, Reviewed) or not decided.measured(path):
+        if not isinstance(part, Reviewed) or not decided.measuring_columns(path):
             return True
         source = part.sources
         alike = [one for one, sources in self._as_in_rows(decided).items() if sources == source]
@@ -272,7 +272,7 @@ class Session:
         """Reviewed columns with bounds that were drafted and kept, or are those of the rows."""
         found = {}
         for path, part in review.parts.items():
-            if not isinstance(part, Reviewed) or not (names := review.measured(path)):
+            if not isinstance(part, Reviewed) or not (names := review.measuring_columns(path)):
                 continue
             kept = {"lower", "upper"}.intersection(part.confirmed)
             extreme = self._extremes is not None and any(
@@ -302,7 +302,7 @@ class Session:
             return self.review.edit(path, *split_source(entry))
         whole = not column_of(path) and path[0] == "tables"
         if sys.stdin.isatty() and os.environ.get("EDITOR") and not whole:
-            return self.review.rewritten(path, _in_editor(self.review.text.block(*path)))
+            return self.review.rewrite(path, _in_editor(self.review.text.block(*path)))
         lines = []
         while line := _answer("entry (an empty line ends): "):
             lines.append(line)

@@ -485,7 +485,7 @@ class WeightedProducts(RowPass[ExactProducts]):
     def _add(self, rows: _Rows) -> None:
         scores, t = self._scores, self._factors(rows)
         if isinstance(scores, TermMap):
-            counts = scores.counted(rows.states, self._schema)
+            counts = scores.mark_counted(rows.states, self._schema)
             t = t * counts
             z = self._of_terms(scores, rows.part(counts > 0))
             t, rows = t[counts > 0], rows.part(counts > 0)

@@ -28,7 +28,7 @@ from understudy.desk.door import FRAMED_POLICY, Door
 from understudy.desk.project import Known, Project, Roots
 from understudy.desk.visit import Desk, ElsewhereError, Page, Visit
 from understudy.desk.words import _, refusal
-from understudy.errors import UnderstudyError, shown
+from understudy.errors import UnderstudyError, escape_controls
 from understudy.report.text import clean, figure
 
 STEPS: Final[dict[str, Page]] = {
@@ -113,11 +113,11 @@ class DeskApp:
             if went is not None:
                 return RedirectResponse(went, 303)
         except UnderstudyError as error:
-            said = shown(str(error))
+            said = escape_controls(str(error))
         try:
             template, own = page.template, page.show(visit)
         except UnderstudyError as error:
-            said, template, own = said or shown(str(error)), "broken", {}
+            said, template, own = said or escape_controls(str(error)), "broken", {}
         text = self.render(template, self._common(page, name, visit, said) | own)
         return Response(text, 422 if said else 200, media_type="text/html")
 
@@ -167,7 +167,9 @@ class DeskApp:
     async def _show_framed_page(self, request: Request) -> Response:
         """A page of a release, or the internal one, to be shown in a frame that runs nothing."""
         project = self.desk.known.find(request.path_params["id"], self.desk.roots)
-        place = releasing.framed(Visit(self.desk, project, {}, {}), request.path_params["name"])
+        place = releasing.find_framed_page(
+            Visit(self.desk, project, {}, {}), request.path_params["name"]
+        )
         headers = {"content-security-policy": FRAMED_POLICY}
         return Response(place.read_bytes(), media_type="text/html", headers=headers)
 

@@ -91,7 +91,7 @@ def _show_ledger(visit: Visit) -> dict[str, Any]:
     empty = {"place": place, "populations": [], "entries": [], "command": command}
     if not place or visit.form.get("refused"):
         return empty
-    from understudy.ledger.entries import told
+    from understudy.ledger.entries import describe_entries
     from understudy.ledger.ledger import PopulationLedger
 
     opened = PopulationLedger.open(place)
@@ -99,7 +99,7 @@ def _show_ledger(visit: Visit) -> dict[str, Any]:
     return {
         **empty,
         "populations": [opened.totals(one.name) for one in opened.populations()],
-        "entries": [*told(rows)][::-1],
+        "entries": [*describe_entries(rows)][::-1],
     }
 
 

@@ -157,7 +157,7 @@ def _show_plan(visit: Visit) -> dict[str, Any]:
     try:
         planner = _planner(visit, schema, values)
         shares = planner.shares(values["epsilon"] or "0")
-        expected = planner.expected(values["epsilon"] or "0")
+        expected = planner.expected_widths(values["epsilon"] or "0")
         outlook = [(text, [*own]) for text, own in groupby(expected, lambda one: one.analysis)]
         own = account(visit, planner.budget(values["epsilon"] or "0"))
     except UnderstudyError as error:

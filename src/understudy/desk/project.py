@@ -85,7 +85,7 @@ class Roots:
             )
         return place
 
-    def listing(self, folder: Path) -> list[tuple[str, Path, int | None]]:
+    def list_folder(self, folder: Path) -> list[tuple[str, Path, int | None]]:
         """Name, place and size of what a folder holds, without links and hidden files.
 
         Args:

@@ -63,7 +63,7 @@ def _show_file(visit: Visit) -> dict[str, Any]:
     listing, folder = [], None
     if picking := visit.text("picking"):
         folder = visit.desk.roots.inside(visit.text("look") or visit.desk.roots.folders[0])
-        listing = visit.desk.roots.listing(folder)
+        listing = visit.desk.roots.list_folder(folder)
     above = None if folder is None or folder in visit.desk.roots.folders else folder.parent
     return {
         "values": values,

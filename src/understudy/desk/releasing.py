@@ -204,7 +204,7 @@ def _act_look(visit: Visit) -> str:
     return visit.to("look")
 
 
-def framed(visit: Visit, name: str) -> Path:
+def find_framed_page(visit: Visit, name: str) -> Path:
     """Return a page to be shown in a frame.
 
     Args:

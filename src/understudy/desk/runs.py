@@ -22,7 +22,7 @@ from typing import Any
 from understudy import _storage
 from understudy.desk.project import Project
 from understudy.desk.words import refusal
-from understudy.errors import DeskError, shown
+from understudy.errors import DeskError, escape_controls
 
 _LOCK, _SAID, _ABOUT = "run.lock", "run.txt", "run.json"
 
@@ -124,7 +124,7 @@ def last(project: Project) -> Run:
         what=str(about.get("what", "")),
         command=str(about.get("command", "")),
         active=active,
-        said=shown(said[-4_000:]).strip(),
+        said=escape_controls(said[-4_000:]).strip(),
         stage=str(stages[-1]) if stages else "",
     )
 
@@ -187,7 +187,7 @@ def _short(words: Sequence[str], folder: Path) -> tuple[bool, str]:
         check=False,
     )
     said = done.stdout if done.returncode == 0 else done.stdout + done.stderr
-    return done.returncode == 0, shown(said.decode("utf-8", "replace")).strip()
+    return done.returncode == 0, escape_controls(said.decode("utf-8", "replace")).strip()
 
 
 def _since_start(log: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -123,7 +123,7 @@ def are_known(states: Sequence[Codes], domain: Domain) -> NDArray[np.bool_]:
         states: of all rows, one array of shape (n,) per column of the domain.
         domain: of these columns.
     """
-    inside = ~domain.forbidden(states)
+    inside = ~domain.find_forbidden(states)
     for column, size in zip(states, domain.sizes, strict=True):
         inside &= column < size
     return inside

@@ -41,7 +41,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from understudy._arrays import Z_95, Flags, Floats
-from understudy.inference.regression_models import separating
+from understudy.inference.regression_models import find_separation
 
 _DEPENDENT = 1e-9
 _STEPS = 40
@@ -294,7 +294,7 @@ def find_separated(y: Floats, x: Floats, fitted: Fit) -> Flags:
     outcome, left = rows[:, 0], rows[:, 1:]
     while len(left):
         used = independent(left)
-        direction = separating("logit", outcome, left[:, used])
+        direction = find_separation("logit", outcome, left[:, used])
         if direction is None:
             break
         scale = np.abs(left[:, used]).max(axis=0)

@@ -143,7 +143,7 @@ class Term:
                 yield Term(own)
 
 
-def closed(terms: Iterable[Term]) -> tuple[Term, ...]:
+def close_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
     """The terms with all of their parts, each once, parts before what they are parts of."""
     every = {part for term in terms for part in term.parts()}
     size = {one: sum(factor.power for factor in one.factors) for one in every}
@@ -198,7 +198,7 @@ class TermMap(ScoreMap):
                 not closed; or more scores than `MOST_SCORES`.
         """
         read = tuple(map(Term.read, terms))
-        if not read or len(set(read)) < len(read) or not set(closed(read)) <= set(read):
+        if not read or len(set(read)) < len(read) or not set(close_terms(read)) <= set(read):
             raise MethodError("Terms stand once each, together with all that they are made of.")
         used = {name for term in read for name in term.columns} | {*(among or ())}
         if lacking := used - set(schema.names):
@@ -275,7 +275,7 @@ class TermMap(ScoreMap):
             for term, table in pairs
         )
 
-    def counted(self, states: Mapping[str, Integers], schema: Schema) -> Integers:
+    def mark_counted(self, states: Mapping[str, Integers], schema: Schema) -> Integers:
         """Mark with 1 the records that count, and others with 0, shape (n,).
 
         Args:

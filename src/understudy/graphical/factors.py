@@ -475,7 +475,7 @@ class TreeLayout:
     def _table_homes(self) -> list[int]:
         homes = []
         for columns in self.tables:
-            home = self.tree.covering(columns)
+            home = self.tree.find_clique(columns)
             if home is None:
                 raise ValueError("each measured table lies within a clique of the tree")
             homes.append(home)
@@ -638,7 +638,7 @@ def find_excluded(layout: TreeLayout, boxes: Iterable[Box]) -> Integers:
     """Cells of the cliques, in the layout's numbering, that lie in a box; ascending, shape (n,)."""
     parts = [np.zeros(0, dtype=np.int64)]
     for box in boxes:
-        home = layout.tree.covering(box)
+        home = layout.tree.find_clique(box)
         assert home is not None
         columns = layout.order_columns(layout.tree.cliques[home])
         shape = layout.shape(columns)
@@ -692,7 +692,7 @@ def marginal(layout: TreeLayout, probabilities: Floats, columns: Sequence[int]) 
     asked = tuple(columns)
     if len(set(asked)) < len(asked) or not set(asked) <= {*range(len(layout.tree.sizes))}:
         raise ValueError(f"a marginal has distinct columns of the table: {asked}")
-    home = layout.tree.covering(asked)
+    home = layout.tree.find_clique(asked)
     if home is not None:
         flat = probabilities[layout.clique_starts[home] : layout.clique_starts[home + 1]]
         return layout.read(flat, layout.tree.cliques[home], asked)

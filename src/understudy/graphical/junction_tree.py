@@ -233,7 +233,7 @@ class JunctionTree:
         >>> tree = JunctionTree.of((2, 3, 4, 5), [(0, 1), (1, 2)])
         >>> tree.cliques, tree.parents, tree.separators
         (((1, 2), (0, 1), (3,)), (-1, 0, 0), ((), (1,), ()))
-        >>> tree.cells, tree.covering((1, 0)), tree.covering((0, 2))
+        >>> tree.cells, tree.find_clique((1, 0)), tree.find_clique((0, 2))
         (23, 1, None)
     """
 
@@ -278,7 +278,7 @@ class JunctionTree:
         """Cells of the table of some columns."""
         return math.prod(self.sizes[j] for j in columns)
 
-    def covering(self, columns: Iterable[int]) -> int | None:
+    def find_clique(self, columns: Iterable[int]) -> int | None:
         """Place of the smallest clique that holds all these columns, None if there is none."""
         bits = sum(1 << j for j in set(columns))
         return next((k for k, held in self._by_cells if held & bits == bits), None)

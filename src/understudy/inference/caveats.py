@@ -19,7 +19,7 @@ from understudy._arrays import Floats
 from understudy.inference.combining import Pooled
 from understudy.inference.counts import Counted
 from understudy.inference.moment_answers import TOTAL_NOTE
-from understudy.inference.noisy_tables import covering, line_of
+from understudy.inference.noisy_tables import line_of, select_covering
 from understudy.inference.question import SHARES, Estimand
 from understudy.inference.records import Records, is_binned, is_grouping
 from understudy.inference.rules import Facts, merged_columns
@@ -36,7 +36,7 @@ def count_notes(
     measurements: Sequence[Measurement], estimand: Estimand, counted: Counted
 ) -> Iterator[str]:
     """List notes on an estimate from noisy counts."""
-    used = covering(measurements, estimand.columns)
+    used = select_covering(measurements, estimand.columns)
     if len(used) > 1:
         yield f"{len(used)} noisy tables were averaged, weighted by their precision."
     yield from _counted_notes(estimand, counted)

@@ -474,12 +474,12 @@ def _apply_rule(
     within = covariances.mean(axis=0)
     if rule == "full":
         totals = full_variance(q, u, size_ratio=ratio)
-        return totals, _full_covariance(totals, within, between(q), m)
+        return totals, _full_covariance(totals, within, covariance_between(q), m)
     if rule == "mi":
         totals = mi_variance(q, u, size_ratio=ratio)
-        return totals, within * _or_one(ratio) + (1 + 1 / m) * between(q)
+        return totals, within * _or_one(ratio) + (1 + 1 / m) * covariance_between(q)
     totals = single_variance(q, u, np.diagonal(noise), size_ratio=ratio)
-    return totals, within * _or_one(ratio) + noise + between(q) / m
+    return totals, within * _or_one(ratio) + noise + covariance_between(q) / m
 
 
 def partial_variance(q: ArrayLike, u: ArrayLike, *, size_ratio: float | None = None) -> Totals:
@@ -580,7 +580,7 @@ def mi_variance(q: ArrayLike, u: ArrayLike, *, size_ratio: float | None = None) 
     return Totals(estimate, variance, df, share, np.zeros(variance.shape, dtype=np.bool_))
 
 
-def between(q: Floats) -> Floats:
+def covariance_between(q: Floats) -> Floats:
     """Covariance of the estimates between sets, divisor m - 1, shape (..., m, k) → (..., k, k).
 
     Zero for one set: nothing is seen of how sets differ.

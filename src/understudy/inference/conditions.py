@@ -162,18 +162,18 @@ def require_bins(estimand: Estimand, schema: Schema) -> None:
 def _conditions(estimand: Estimand) -> Iterator[str]:
     """Comparisons that decide in which group a record is, or whether it counts."""
     for text in estimand.conditions:
-        yield from formulas.compared(formulas.as_formula(text))
+        yield from formulas.split_comparisons(formulas.as_formula(text))
     if estimand.kind in (*TWO_WAY, *OF_GROUPS):
-        yield from formulas.compared(estimand.formula)
+        yield from formulas.split_comparisons(estimand.formula)
 
 
 def _comparisons(estimand: Estimand) -> Iterator[str]:
     """Comparisons in all that a question says."""
     yield from _conditions(estimand)
     if estimand.kind in MODELS:
-        yield from formulas.compared(estimand.formula)
+        yield from formulas.split_comparisons(estimand.formula)
     elif estimand.expression:
-        yield from formulas.compared(formulas.as_formula(estimand.expression))
+        yield from formulas.split_comparisons(formulas.as_formula(estimand.expression))
 
 
 def _bins_that_tell(text: str, schema: Schema, *, of_any: bool) -> Schema:

@@ -90,9 +90,9 @@ from understudy.inference.contributions import CellScores, cell_sampling, cell_s
 from understudy.inference.noisy_tables import (
     Counts,
     Sources,
-    covering,
     marginal,
     pooled_table,
+    select_covering,
 )
 from understudy.inference.question import SHARES, Estimand
 from understudy.inference.records import ABSENT, Records, cell_points
@@ -253,7 +253,7 @@ def estimate_counts(
     Raises:
         InferenceError: the expression cannot be computed, or not record by record.
     """
-    used = covering(measurements, estimand.columns)
+    used = select_covering(measurements, estimand.columns)
     table = pooled_table([marginal(measurement, estimand.columns, schema) for measurement in used])
     return table_estimates(estimand, table, schema, len(used))
 

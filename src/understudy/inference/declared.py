@@ -330,7 +330,9 @@ def not_of_members(analysis: DeclaredAnalysis, form: Members) -> InferenceError:
     )
 
 
-def halved(analyses: Iterable[DeclaredAnalysis], schema: Schema) -> tuple[DeclaredAnalysis, ...]:
+def split_halves(
+    analyses: Iterable[DeclaredAnalysis], schema: Schema
+) -> tuple[DeclaredAnalysis, ...]:
     """Analyses, with both halves of each that needs terms of the records of both."""
     found: list[DeclaredAnalysis] = []
     for analysis in analyses:

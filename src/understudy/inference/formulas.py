@@ -99,7 +99,7 @@ def unknown(name: str, table: Iterable[str]) -> str:
     )
 
 
-def compared(formula: str) -> Iterator[str]:
+def split_comparisons(formula: str) -> Iterator[str]:
     """Each comparison in a formula, as a text of its own.
 
     Example:

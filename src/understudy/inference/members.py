@@ -28,7 +28,7 @@ from understudy.inference.linear import likeness, ratio_growth, weight_scale
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.member_slots import BY_MOMENTS, MemberSlots, asked_members
 from understudy.inference.moment_answers import MeasuredAnswer, answer_of
-from understudy.inference.noisy_tables import Counts, covering, marginal, pooled_table
+from understudy.inference.noisy_tables import Counts, marginal, pooled_table, select_covering
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import (
     RATIOS,
@@ -105,8 +105,8 @@ class MemberTable(MemberSlots):
         tables = 0
         # Late slots have few tables, so they choose first.
         for own in reversed(wide):
-            used = covering(left, own)
-            few = [one for one in used if sum(bool(covering([one], o)) for o in wide) == 1]
+            used = select_covering(left, own)
+            few = [one for one in used if sum(bool(select_covering([one], o)) for o in wide) == 1]
             used = tuple(few) or used[:1]
             if not used:
                 return None
@@ -120,7 +120,9 @@ class MemberTable(MemberSlots):
 
     def heavy(self, columns: Sequence[str]) -> bool:
         """Return whether noise of tables of some columns in a slot may have Laplace tails."""
-        slots = (covering(self.release.measurements, self.in_slot(columns, j)) for j in self.slots)
+        slots = (
+            select_covering(self.release.measurements, self.in_slot(columns, j)) for j in self.slots
+        )
         return not all(one.family.is_gaussian for used in slots for one in used)
 
     def _without_nobody(self, cells: Floats, columns: Sequence[str]) -> Floats:

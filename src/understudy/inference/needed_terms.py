@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from understudy.errors import InferenceError, MethodError
-from understudy.features.terms import Factor, Term, closed, require_factor
+from understudy.features.terms import Factor, Term, close_terms, require_factor
 from understudy.inference import formulas
 from understudy.inference.conditions import state_values
 from understudy.inference.question import MODELS, Estimand
@@ -63,7 +63,7 @@ class NeededTerms:
 
     def join(self, other: NeededTerms) -> NeededTerms:
         """Those of both, of the same records."""
-        both = closed(map(Term.read, (*self.terms, *other.terms)))
+        both = close_terms(map(Term.read, (*self.terms, *other.terms)))
         columns = tuple(dict.fromkeys((*self.columns, *other.columns)))
         return replace(self, terms=tuple(map(str, both)), columns=columns)
 
@@ -101,7 +101,7 @@ def needed_terms(estimand: Estimand, schema: Schema) -> NeededTerms | None:
         if single and estimand.groups and estimand.kind != "total":
             return None  # perhaps the sets tell what states do not
         raise
-    return NeededTerms(tuple(map(str, closed(found))), estimand.columns, among)
+    return NeededTerms(tuple(map(str, close_terms(found))), estimand.columns, among)
 
 
 def all_needed(estimand: Estimand, schema: Schema) -> tuple[NeededTerms, ...]:

@@ -254,7 +254,7 @@ def coarser_table(
     return min(found, key=lambda one: one.stddev, default=None)
 
 
-def covering(
+def select_covering(
     measurements: Sequence[Measurement], columns: Sequence[str]
 ) -> tuple[Measurement, ...]:
     """The tables that count every cell of some columns, without those that lack records.
@@ -390,7 +390,7 @@ def column_counts(
         line: in whose cells to count; None for the states of the schema. The cells of `line_of`
             are sums of those of a finer one.
     """
-    column, tables = schema.columns[name], covering(measurements, (name,))
+    column, tables = schema.columns[name], select_covering(measurements, (name,))
     if line is None:
         found, states = bin_table(tables, schema, name), np.arange(column.size)
     else:

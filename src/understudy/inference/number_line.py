@@ -59,10 +59,10 @@ from understudy.inference.noisy_tables import (
     Counts,
     Sources,
     column_counts,
-    covering,
     finest_line,
     line_of,
     line_schema,
+    select_covering,
 )
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import RATIOS, Estimand
@@ -99,7 +99,7 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     column, fine = release.schema.columns[name], cells.columns[name]
     assert isinstance(column, NUMERIC)
     assert isinstance(fine, NUMERIC)
-    tables = covering(release.measurements, (name,))
+    tables = select_covering(release.measurements, (name,))
     n_rows, told = release.manifest.n_rows, are_told(estimand, release.schema)
     few = bool(tables) and not _tells_more(line, fine, column, n_rows) and told
     coarse = few or not is_finer(fine, column)

@@ -54,9 +54,9 @@ from understudy.inference.counts import FEWEST, Counted
 from understudy.inference.noisy_tables import (
     Counts,
     coarser_table,
-    covering,
     marginal,
     pooled_table,
+    select_covering,
 )
 from understudy.inference.question import Estimand, Scores
 from understudy.inference.records import cell_points
@@ -307,7 +307,7 @@ def count_quantiles(
     Raises:
         InferenceError: no group has records, or the expression cannot be told from bins.
     """
-    used = covering(measurements, estimand.columns)
+    used = select_covering(measurements, estimand.columns)
     table = pooled_table([marginal(measurement, estimand.columns, schema) for measurement in used])
     heavy = not all(measurement.family.is_gaussian for measurement in used)
     return table_quantiles(estimand, table, schema, len(used), heavy=heavy)

@@ -40,7 +40,7 @@ from understudy.schema.base import Code, LevelMap
 from understudy.schema.derived import rule_text
 from understudy.schema.expressions import (
     Expression,
-    joined,
+    join_conditions,
     level_state,
     level_test,
     python_tree,
@@ -507,7 +507,7 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
         raise InferenceError("A median has the probability 0.5; take the kind quantile for others.")
     read = _model if kind in MODELS else _of_two if kind in _TWO_TERMS else _linear
     bare, where = split_condition(formula, schema)
-    bare, where = _joined_parts(bare), joined(where)
+    bare, where = _joined_parts(bare), join_conditions(where)
     if where and kind in OF_GROUPS:
         raise InferenceError(f"The kind {kind} is of all records; leave 'where {where}' out.")
     estimand = read(kind, written_out(SAME_AS.get(kind, kind), bare, schema), schema)
@@ -541,9 +541,9 @@ def split_probability(formula: str) -> tuple[float | None, str]:
 def _joined_parts(formula: str) -> str:
     """A formula with & and | for `and` and `or`, in its left side and in braces on the right."""
     left, tilde, right = formula.partition("~")
-    right = re.sub(r"\{([^{}]*)\}", lambda found: f"{{{joined(found[1])}}}", right)
+    right = re.sub(r"\{([^{}]*)\}", lambda found: f"{{{join_conditions(found[1])}}}", right)
     own = formulas.without_braces(left.strip())
-    found = joined(own)
+    found = join_conditions(own)
     if found == own:
         return f"{left}{tilde}{right}"
     braced = tilde or own != left.strip()

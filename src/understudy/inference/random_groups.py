@@ -151,7 +151,7 @@ class Clustered:
     noisy: Flags
     few: Flags
 
-    def known(self, estimates: Floats) -> Floats:
+    def mask_unknown(self, estimates: Floats) -> Floats:
         """Estimates, with NaN where less than one degree of freedom is left, shape (k,).
 
         Raises:
@@ -171,7 +171,7 @@ class Clustered:
         Raises:
             TooFewError: none has one of them.
         """
-        estimate = self.known(pooled.estimate)
+        estimate = self.mask_unknown(pooled.estimate)
         return replace(pooled, estimate=estimate, df=self.df, notes=(*pooled.notes, *self.notes))
 
     @property

@@ -90,9 +90,9 @@ from understudy.inference.measured_moments import RULE
 from understudy.inference.noisy_tables import (
     MOST_CELLS,
     coarser_table,
-    covering,
     line_of,
     line_schema,
+    select_covering,
 )
 from understudy.inference.quantiles import Curve, Quantiles
 from understudy.inference.question import (
@@ -768,7 +768,7 @@ def _outside(release: Release, question: Question, pooled: Pooled) -> list[OutOf
     tables: list[Measurement]
     if pooled.rule == "noise-aware":
         wider = coarser_table(measured, question.columns)
-        tables = [*covering(measured, question.columns), *((wider,) if wider else ())]
+        tables = [*select_covering(measured, question.columns), *((wider,) if wider else ())]
         if len(asked) == 1:
             tables += (one for one in measured if _counts(one) and set(one.columns) == asked)
     else:

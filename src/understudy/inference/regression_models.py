@@ -11,8 +11,9 @@ which a binary outcome leaves little to say against.
 **Separation.** A logistic model has no finite estimate if some combination x'β is nowhere negative
 where y = 1 and nowhere positive where y = 0, without being 0 everywhere. Iterations then run off
 until they happen to stop, with an estimate that means nothing. Warnings of fitting programs neither
-find all such cases nor only such cases; a linear programme decides it exactly (`separating`). A
-Poisson model has none if x'β is 0 wherever y > 0, and nowhere positive, without being 0 everywhere.
+find all such cases nor only such cases; a linear programme decides it exactly (`find_separation`).
+A Poisson model has none if x'β is 0 wherever y > 0, and nowhere positive, without being 0
+everywhere.
 
 Sources: Albert & Anderson (1984), Biometrika 71, 1-10; Konis (2007), "Linear programming
 algorithms for detecting separated data in binary logistic regression models", thesis, Oxford;
@@ -238,7 +239,7 @@ def _require_maximum(kind: str, laid: Designs, beta: Floats, k: int, *, converge
     linear = x @ beta
     if converged and np.ptp(linear) < _LARGE_PREDICTOR and np.abs(linear).max() < _LARGE_PREDICTOR:
         return
-    direction = separating(kind, y, x)
+    direction = find_separation(kind, y, x)
     if direction is not None:
         guilty = [n for n, d in zip(laid.names, direction, strict=True) if abs(d) > 1e-6]
         terms = [name for name in guilty if name != _INTERCEPT] or guilty
@@ -254,7 +255,7 @@ def _require_maximum(kind: str, laid: Designs, beta: Floats, k: int, *, converge
         )
 
 
-def separating(kind: str, outcome: Floats, design: Floats) -> Floats | None:
+def find_separation(kind: str, outcome: Floats, design: Floats) -> Floats | None:
     """A direction along which the likelihood only grows, or None.
 
     Args:

@@ -373,7 +373,7 @@ def assumed_terms(schema: Schema, rows: pl.DataFrame, scores: TermMap, stddev: f
         stddev: of the noise in each number, with weights.
     """
     records = Records.of(rows, schema, scores.columns)
-    counted = scores.counted(records.states, schema) > 0
+    counted = scores.mark_counted(records.states, schema) > 0
     records, weighting = records.take(counted), scores.weighting
     z = scores.scores(records.states, records.numbers)
     t = np.ones(len(z))

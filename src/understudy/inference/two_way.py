@@ -55,7 +55,7 @@ from understudy.inference.combining import Pooled
 from understudy.inference.conditions import state_values
 from understudy.inference.linear import require_firm
 from understudy.inference.measured_moments import REASON, RULE, matrix_of
-from understudy.inference.noisy_tables import Counts, covering, marginal, pooled_table
+from understudy.inference.noisy_tables import Counts, marginal, pooled_table, select_covering
 from understudy.inference.records import ABSENT, Records
 from understudy.inference.rules import COUNTS_REASON, Facts
 from understudy.inference.second_moments import LostInNoiseError, MomentMatrix
@@ -243,7 +243,7 @@ def table_cells(
         where: condition of the records that count; "" for all.
     """
     columns, _ = _columns_met(traits, schema, where)
-    used = covering(measurements, columns)
+    used = select_covering(measurements, columns)
     if not used:
         return None
     tables = [marginal(measured, columns, schema) for measured in used]

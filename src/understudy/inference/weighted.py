@@ -247,7 +247,7 @@ class WeightedMatrices(Generic[Matrix]):
         excess = joint.excess * len(plain.parts)
         return WeightedMatrices(plain, squared, joint.n, excess, joint.groups)
 
-    def clustering(self, schema: Schema, estimand: Estimand, k: int) -> Clustering | None:
+    def find_clustering(self, schema: Schema, estimand: Estimand, k: int) -> Clustering | None:
         """Return how clusters count in an answer; None where no groups of them were measured.
 
         Args:
@@ -367,7 +367,7 @@ def _of_sampling(
     estimand: Estimand, matrices: WeightedMatrices[Any], schema: Schema
 ) -> dict[str, Any]:
     """Return the parts from which the sampling variance of a model follows (`answer_of_model`)."""
-    clustering = matrices.clustering(schema, estimand, 1)
+    clustering = matrices.find_clustering(schema, estimand, 1)
     factor = float(matrices.factor(schema, estimand, 1)[0])
     return {
         "squared": matrices.squared,
@@ -507,7 +507,10 @@ def _ratios(
     if found is None:
         return None
     notes = (SMALL_NOTE.format(found.small),) if found.small else ()
-    k, clustering = len(found.estimate), matrices.clustering(schema, estimand, len(found.estimate))
+    k, clustering = (
+        len(found.estimate),
+        matrices.find_clustering(schema, estimand, len(found.estimate)),
+    )
     root = np.sqrt(matrices.factor(schema, estimand, k))
     sampling = found.sampling * np.multiply.outer(root, root)
     if clustering is not None:
@@ -546,7 +549,7 @@ def _totals(
         factors = [_factors(schema, records) for records in sets]
         squares = squares * total_growth(estimand, matrices.squared, schema, sets, factors)
     spread = np.maximum(squares - found.estimate**2 / matrices.n, 0.0)
-    k, clustering = len(spread), matrices.clustering(schema, estimand, len(spread))
+    k, clustering = len(spread), matrices.find_clustering(schema, estimand, len(spread))
     sampling, df = np.diag(matrices.factor(schema, estimand, k) * spread), np.full(k, np.inf)
     more: tuple[str, ...] = ()
     estimate = found.estimate
@@ -555,7 +558,7 @@ def _totals(
         own = Influence(found.gradient, found.of_size, alone, np.diag(found.noise), fitted=False)
         clustered = clustering.errors(own)
         sampling, df, more = clustered.sampling, clustered.df, clustered.notes
-        estimate = clustered.known(estimate)
+        estimate = clustered.mask_unknown(estimate)
     covariance = bound**2 * (found.noise + sampling)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = bound**2 * np.diag(found.noise) / np.diag(covariance)

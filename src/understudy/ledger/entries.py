@@ -394,7 +394,7 @@ class Told:
     by: str
 
 
-def told(rows: Sequence[Row]) -> Iterator[Told]:
+def describe_entries(rows: Sequence[Row]) -> Iterator[Told]:
     """Tell of entries, in their order.
 
     Args:

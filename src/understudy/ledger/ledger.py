@@ -78,7 +78,7 @@ class PopulationLedger:
             LedgerError: there is none, or it cannot be read.
         """
         database = LedgerDatabase(url)
-        with database.reading() as connection:
+        with database.begin_read() as connection:
             return cls(database, Book(connection, database.place).id)
 
     @classmethod
@@ -92,7 +92,7 @@ class PopulationLedger:
             LedgerError: the place is taken, or cannot be written.
         """
         database, id_ = LedgerDatabase(url), secrets.token_hex(16)
-        with database.making() as connection:
+        with database.begin_creation() as connection:
             begin(connection, id_)
         return cls(database, id_)
 
@@ -331,12 +331,12 @@ class PopulationLedger:
 
     @contextmanager
     def _read_book(self) -> Iterator[Book]:
-        with self._database.reading() as connection:
+        with self._database.begin_read() as connection:
             yield Book(connection, self.place, self.id)
 
     @contextmanager
     def _write_book(self) -> Iterator[Book]:
-        with self._database.writing() as connection:
+        with self._database.begin_write() as connection:
             yield Book(connection, self.place, self.id)
 
 

@@ -74,7 +74,7 @@ class Reservation:
     @property
     def standing(self) -> Standing:
         """Standing of the reservation, all at one moment."""
-        with self._database.reading() as connection:
+        with self._database.begin_read() as connection:
             return self._find_standing(self._book(connection))
 
     @property
@@ -222,7 +222,7 @@ class Reservation:
 
     @contextmanager
     def _write_book(self) -> Iterator[Book]:
-        with self._database.writing() as connection:
+        with self._database.begin_write() as connection:
             yield self._book(connection)
 
     def _book(self, connection: Connection) -> Book:

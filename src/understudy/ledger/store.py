@@ -516,7 +516,7 @@ class LedgerDatabase:
         return f"LedgerDatabase({self.place!r})"
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def begin_read(self) -> Iterator[Connection]:
         """A transaction that sees the ledger as it is at one moment.
 
         Raises:
@@ -533,7 +533,7 @@ class LedgerDatabase:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def begin_write(self) -> Iterator[Connection]:
         """A transaction that runs alone, and is on disk when it ends without an error.
 
         Raises:
@@ -553,7 +553,7 @@ class LedgerDatabase:
                 )
 
     @contextmanager
-    def making(self) -> Iterator[Connection]:
+    def begin_creation(self) -> Iterator[Connection]:
         """A transaction that makes the table; there is no ledger unless it ends without an error.
 
         Raises:

@@ -123,7 +123,7 @@ class LawOfTries:
         MethodError: another η or γ.
 
     Example:
-        >>> law = LawOfTries.named("geometric", 4)
+        >>> law = LawOfTries.of_name("geometric", 4)
         >>> law.gamma, law.factor, round(law.expected, 6)
         (Fraction(1, 4), Fraction(3, 1), 4.0)
     """
@@ -137,7 +137,7 @@ class LawOfTries:
             raise MethodError("A law of tries has -1 < η ≤ 1 and 0 < γ < 1.")
 
     @classmethod
-    def named(cls, name: LawName, tries: int) -> Self:
+    def of_name(cls, name: LawName, tries: int) -> Self:
         """The law of a name with an expected number of tries.
 
         Args:
@@ -170,14 +170,14 @@ class LawOfTries:
             return (1 - g) / (-g * math.log(g))
         return float(eta * (1 - g) / (g * (1 - g**eta)))
 
-    def generating(self, x: float) -> float:
+    def generating_function(self, x: float) -> float:
         """f(x) = E[x^K] for x in [0, 1]: the chance that every try is of a kind with chance x."""
         g, eta = float(self.gamma), float(self.eta)
         if not self.eta:
             return math.log1p(-(1 - g) * x) / math.log(g)
         return float(((1 - (1 - g) * x) ** -eta - 1) / (g**-eta - 1))
 
-    def added(self, rho: float) -> float:
+    def added_divergence(self, rho: float) -> float:
         """C of the theorem: what the choice adds to a divergence of any order, of ρ-zCDP tries."""
         tail, eta = -math.log(self.gamma), float(self.eta)
         order = max(1.0, math.sqrt(tail / rho))
@@ -190,14 +190,14 @@ class LawOfTries:
             rho: ρ of a try, above 0.
             epsilon: ε.
         """
-        rest = epsilon - self.added(rho)
+        rest = epsilon - self.added_divergence(rho)
         return min(1.0, self.expected * _SLACK * delta_of(rho, rest)) if rest > 0 else 1.0
 
     def rho_within(self, epsilon: Fraction, delta: Fraction) -> Fraction:
         """Largest ρ of a try, rounded down, for which the best of the tries is (ε, δ)-DP.
 
         Example:
-            >>> law = LawOfTries.named("logarithmic", 10)
+            >>> law = LawOfTries.of_name("logarithmic", 10)
             >>> round(float(law.rho_within(Fraction(4), Fraction(1, 10**6))), 4)
             0.1334
         """

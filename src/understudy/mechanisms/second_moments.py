@@ -458,7 +458,7 @@ class TermMoments(Mechanism[Released[NoisyTerms], ProductNoise]):
     """Noisy sums of the scores of some terms, and of their products.
 
     Attributes:
-        terms: as texts, closed (`understudy.features.terms.closed`).
+        terms: as texts, closed (`understudy.features.terms.close_terms`).
         limits: as of `SecondMoments`.
         among: column → states of which a record must have one to count; of other columns any.
         weighting: factor of all that a record adds, and by which states of a column all of it is

@@ -93,7 +93,7 @@ class Codebook:
             SchemaError: a variable without a name, two of one name, or none at all; too many codes.
         """
         title = line(" ".join(title.split()))
-        book = replace(cls.nothing(), title=title, place=title or line(name))
+        book = replace(cls.empty(), title=title, place=title or line(name))
         order: dict[str, None] = {}
         rules: dict[str, tuple[str, ...]] = {}
         n_codes = 0
@@ -140,7 +140,7 @@ class Codebook:
         return replace(self, columns=columns, asked=asked, notes=notes)
 
     @classmethod
-    def nothing(cls) -> Codebook:
+    def empty(cls) -> Codebook:
         """A codebook that says nothing."""
         return cls("", "", {}, {}, {}, {}, ())
 

@@ -95,7 +95,7 @@ class Variables:
         """Return what was said of a variable; a new one if nothing was."""
         return self._known.setdefault(self._key(name), Gathered(name))
 
-    def between(self, first: str, last: str) -> list[str] | None:
+    def names_between(self, first: str, last: str) -> list[str] | None:
         """Names from one variable to another; None if they were not both named before."""
         keys = list(self._known)
         ends = [self._key(first), self._key(last)]
@@ -324,7 +324,7 @@ class SpssSyntax:
         k = 0
         while k < len(words):
             if k + 2 < len(words) and words[k + 1].lower() == "to":
-                between = self._variables.between(words[k], words[k + 2])
+                between = self._variables.names_between(words[k], words[k + 2])
                 if between is None:
                     self._fault(
                         tokens,

@@ -281,7 +281,7 @@ def _estimates(
     """The model's count of every cell of each candidate, in the order of the candidates."""
     place, sizes = {name: j for j, name in enumerate(gate.schema.names)}, gate.schema.sizes
     tables = [tuple(map(place.__getitem__, columns)) for columns in listed.candidates]
-    inside = {table for table in tables if model.tree.covering(table) is not None}
+    inside = {table for table in tables if model.tree.find_clique(table) is not None}
     apart = [table for table in tables if table not in inside]
     n_drawn = records_drawn(n_rows)
     # A fixed seed: what is drawn here is a function of released values and nothing else.
@@ -309,7 +309,7 @@ def _count_changed_records(
     """
     table = tuple(gate.schema.names.index(name) for name in winner)
     moved = float(np.abs(model.marginal(table).reshape(-1) - before).sum())
-    if earlier.tree.covering(table) is not None:
+    if earlier.tree.find_clique(table) is not None:
         return moved
     weight = model.total / records_drawn(model.total)
     return max(0.0, moved - mean_size("gaussian", 1.0) * float(np.sqrt(before * weight).sum()))

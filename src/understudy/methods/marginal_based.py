@@ -223,7 +223,7 @@ def pairs_beyond(
     return PairsBeyond([*best.values()], held, fit.tree.sizes, max(n_rows, 1.0))
 
 
-def telling(
+def select_telling(
     derived: Iterable[NoisyTable], measured: Sequence[NoisyTable], sizes: Mapping[str, int]
 ) -> list[NoisyTable]:
     """Those of which measured tables hold all columns, and do not say much more.
@@ -401,7 +401,7 @@ class MarginalMethod(Method):
                 known, moved=moved_by_sums(schema, marginals, lines, again, released.sums)
             )
         sizes = dict(zip(schema.names, merged.coarse.sizes, strict=True))
-        derived = telling(released.derived, marginals, sizes)
+        derived = select_telling(released.derived, marginals, sizes)
         exchange = None if ranks is None else rank_exchange(merged, marginals, ranks, n_rows)
         fit = fit_of(
             merged,

@@ -246,7 +246,7 @@ class Marginals(AdaptiveMethod):
         if ranks:
             view.ask(rank_products(merged, known), spend=ranks)
         narrow = room < TRIPLES_ROOM
-        workload = self._workload(view.schema, pairs=narrow).telling(view.schema)
+        workload = self._workload(view.schema, pairs=narrow).without_constants(view.schema)
         if not (narrow or self.degree or self.target or self.workload):
             workload = workload.deeper(view.schema)
         pace = Pace(

@@ -392,7 +392,7 @@ class Workload:
         weights = tuple(max(1, round(MOST_WEIGHT * mass / largest)) for mass in raw)
         return cls(candidates, weights)
 
-    def telling(self, schema: Schema) -> Workload:
+    def without_constants(self, schema: Schema) -> Workload:
         """Only marginals of columns that have more than one state; all if no pair has."""
         size = dict(zip(schema.names, schema.sizes, strict=True))
         kept = [pair for pair in self._pairs if all(size[name] > 1 for name in pair[0])]

@@ -105,7 +105,7 @@ class Counts:
         counted = tuple(at[one.column] for one in form.counts)
         return cls(schema, counted, tuple(states), tuple(kinds))
 
-    def counted(self, states: Sequence[NDArray[np.integer]]) -> list[Integers]:
+    def count_members(self, states: Sequence[NDArray[np.integer]]) -> list[Integers]:
         """The state that each column has by the members in the slots, each of shape (n,)."""
         found = []
         for state_of, slots in zip(self.states, self.kinds, strict=True):
@@ -117,13 +117,13 @@ class Counts:
 
     def agree(self, states: Sequence[NDArray[np.integer]]) -> NDArray[np.bool_]:
         """Return which records agree with their members, shape (n,)."""
-        pairs = zip(self.places, self.counted(states), strict=True)
+        pairs = zip(self.places, self.count_members(states), strict=True)
         return np.asarray(np.logical_and.reduce([states[k] == own for k, own in pairs]))
 
     def count(self, sample: Sample) -> Sample:
         """The records with their members counted."""
         states = list(sample.states)
-        for k, own in zip(self.places, self.counted(states), strict=True):
+        for k, own in zip(self.places, self.count_members(states), strict=True):
             states[k] = own
         return Sample(states, sample.values)
 

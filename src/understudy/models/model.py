@@ -180,7 +180,7 @@ def impossible(domain: Domain, states: Sequence[NDArray[np.integer[Any]]]) -> ND
     """
     if not domain.boxes:
         return np.zeros(0, dtype=np.int64)
-    return np.flatnonzero(domain.forbidden(states))
+    return np.flatnonzero(domain.find_forbidden(states))
 
 
 Numbers = NDArray[np.int32]

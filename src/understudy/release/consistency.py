@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from understudy.dp.accountant import Entry, RunCost
 from understudy.dp.budget import UNITS, Approximate, Budget, decimal_up
 from understudy.dp.guarantee import Guarantee
-from understudy.errors import MethodError, UnderstudyError, shown
+from understudy.errors import MethodError, UnderstudyError, escape_controls
 from understudy.features.grids import HeapCells, LineCells
 from understudy.features.scores import is_within_bounds
 from understudy.features.terms import TermMap
@@ -233,7 +233,9 @@ def _reaches_threshold(table: Measurement, domain: Domain) -> bool:
     if table.threshold is None or table.threshold < 1 or not (np.diff(table.codes) > 0).all():
         return False
     columns = np.unravel_index(table.codes, domain.sizes) if domain.sizes else ()
-    return bool((table.counts >= table.threshold).all()) and not domain.forbidden(columns).any()
+    return (
+        bool((table.counts >= table.threshold).all()) and not domain.find_forbidden(columns).any()
+    )
 
 
 def _covers_line(codes: NDArray[np.int64], size: int) -> bool:
@@ -871,7 +873,7 @@ class _Page(HTMLParser):
 
 def _plain(text: str) -> str:
     """A text on one line, with a sign in the place of what cannot be seen."""
-    return " ".join(shown(text).split())
+    return " ".join(escape_controls(text).split())
 
 
 def stage_costs(manifest: Manifest) -> tuple[Fraction, ...]:

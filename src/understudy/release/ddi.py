@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from understudy._storage import NOT_REAL
-from understudy.errors import shown
+from understudy.errors import escape_controls
 from understudy.release.export_values import Category, Variable, has_numbers
 from understudy.release.manifest import Manifest, citation
 from understudy.release.shape import Fault
@@ -187,7 +187,7 @@ def _add(parent: ET.Element, name: str, text: str, **attributes: str) -> None:
 
 def _plain(text: str) -> str:
     """A text without the signs that XML cannot hold."""
-    return shown(text).translate(_NO_CHARACTERS)
+    return escape_controls(text).translate(_NO_CHARACTERS)
 
 
 def _read_variables(root: ET.Element) -> Told:

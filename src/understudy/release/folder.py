@@ -33,7 +33,7 @@ import polars as pl
 
 from understudy import _storage
 from understudy._storage import Signature, sign
-from understudy.errors import ReleaseError, SignatureError, UnsavedError, shown
+from understudy.errors import ReleaseError, SignatureError, UnsavedError, escape_controls
 from understudy.release.shape import FORMAT
 
 MANIFEST: Final = "manifest.json"
@@ -249,9 +249,9 @@ def _require_nothing_spent(path: Path, workshop: Path) -> None:
     if note.exists():
         spent = note.read_text(encoding="utf-8") or "a part of ε"
         raise ReleaseError(
-            f"A run for {str(path)!r} was killed when {shown(spent[:60])} was spent, which counts, "
-            f"and it kept no checkpoint; remove {str(workshop)!r} to begin anew at the same cost "
-            "once more."
+            f"A run for {str(path)!r} was killed when {escape_controls(spent[:60])} was spent, "
+            f"which counts, and it kept no checkpoint; remove {str(workshop)!r} to begin anew at "
+            "the same cost once more."
         )
 
 

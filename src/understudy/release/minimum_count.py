@@ -610,7 +610,7 @@ class KeyMoves:
     def _count(self, states: States, rows: Integers) -> None:
         """Count the members of some units again."""
         if self.counts is not None:
-            counted = self.counts.counted([column[rows] for column in states])
+            counted = self.counts.count_members([column[rows] for column in states])
             for column, own in zip(self.counts.places, counted, strict=True):
                 states[column][rows] = own
 
@@ -620,7 +620,7 @@ class KeyMoves:
         every = np.arange(len(self.frequent))
         self._move(tried, place, every, self.frequent)
         self._count(tried, every)
-        return ~self.domain.forbidden(tried)
+        return ~self.domain.find_forbidden(tried)
 
 
 _TIE: Final = 1e-12

@@ -24,7 +24,7 @@ from understudy.report import accuracy, columns, sections
 from understudy.report import text as templates
 from understudy.report.answers import MOST_COLUMNS, Answers, paid_questions, pair_map, pair_rows
 from understudy.report.results_page import declared_results
-from understudy.report.text import badge, is_not_private, meaning
+from understudy.report.text import badge, explain_promise, is_not_private
 
 MAX_BYTES = 1_000_000
 FEW_COLUMNS = 8  # the charts of more columns are folded below an overview
@@ -103,7 +103,7 @@ def _context(release: Release, charted: Release) -> dict[str, Any]:
         "by_posterior": any(table.kind is Kind.POSTERIOR for table in release.measurements),
         "kept": kept_columns(release.measurements),
         "private": not is_not_private(guarantee) and manifest.secure,
-        "meaning": meaning(guarantee),
+        "meaning": explain_promise(guarantee),
         "conditions": _rows("item", guarantee.conditions),
         "leaks": _rows("item", guarantee.leaks),
         "public_rows": _rows("public_row", doubtful_first),

@@ -21,7 +21,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from understudy.dp.guarantee import Guarantee
-from understudy.errors import shown
+from understudy.errors import escape_controls
 
 if TYPE_CHECKING:
     from understudy.inference.answered_questions import Answered
@@ -47,7 +47,7 @@ def clean(value: Any) -> Any:
     """Texts without control characters, and none so long that it fills the page."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
-    text = shown(value)
+    text = escape_controls(value)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
@@ -315,7 +315,7 @@ def rounded_up(value: Fraction | float, digits: int = 4) -> str:
     return exponent if mantissa == "1" else f"{mantissa} · {exponent}"
 
 
-def meaning(guarantee: Guarantee) -> tuple[tuple[str, str], ...]:
+def explain_promise(guarantee: Guarantee) -> tuple[tuple[str, str], ...]:
     """Explain the promise to a person in the table: headings, each with a paragraph."""
     if guarantee.kind == "asymptotic":
         return (

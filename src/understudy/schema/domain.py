@@ -188,7 +188,7 @@ class Domain:
             return Domain((0,))
         return Domain(tuple(self.sizes[j] for j in open_columns), tuple(boxes))
 
-    def forbidden(self, columns: Sequence[NDArray[np.integer]]) -> NDArray[np.bool_]:
+    def find_forbidden(self, columns: Sequence[NDArray[np.integer]]) -> NDArray[np.bool_]:
         """Find the records that lie in a forbidden box.
 
         Args:

@@ -127,7 +127,7 @@ class _Spelled(_Joined):
         return node
 
 
-def joined(code: str) -> str:
+def join_conditions(code: str) -> str:
     """An expression with & and | in the place of `and`, `or`, lists and chains; else as it is.
 
     Example:

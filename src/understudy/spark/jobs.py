@@ -73,7 +73,7 @@ def run_pass(frame: DataFrame | SparkTexts, begun: Callable[[], RowPass[T]], lim
     size = sum(array.nbytes for array in over.sums())
     tasks = max(1, min(limits.tasks, limits.room // max(1, size)))
     if isinstance(frame, SparkTexts):
-        chosen, reading = frame.lines, frame.reading(over.names)
+        chosen, reading = frame.lines, frame.create_reader(over.names)
     else:
         # By plain names, since Spark looks the others up again without their quotes.
         named = (f"{quote_name(name)} AS c{k}" for k, name in enumerate(over.names))

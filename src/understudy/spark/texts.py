@@ -74,7 +74,7 @@ class SparkTexts:
         names = names_in(header, form, separator, f"The file {place!r}")
         return cls(lines, form, separator, tuple(numbers), header, names)
 
-    def reading(self, names: Sequence[str]) -> partial[Iterator[pl.DataFrame]]:
+    def create_reader(self, names: Sequence[str]) -> partial[Iterator[pl.DataFrame]]:
         """Return what a task does with its batches of lines, to read some columns."""
         return partial(
             records,

@@ -194,7 +194,7 @@ def draft_schema(
             schema can declare.
         SchemaError: no file is written as `file` says.
     """
-    book, form = codebook or Codebook.nothing(), _told_form(file)
+    book, form = codebook or Codebook.empty(), _told_form(file)
     if key or isinstance(data, Mapping):
         return _draft_tables(data, key, title, book, form)
     opened = _Opened.of(data, form)
@@ -402,7 +402,7 @@ def _draft_tables(data: object, key: str, title: str, book: Codebook, told: Sche
 def _part_of(book: Codebook, names: Sequence[str]) -> Codebook:
     """Return what a codebook says of some columns."""
     known = [name for name in book.order if name in names]
-    return book.only(known) if known else Codebook.nothing()
+    return book.only(known) if known else Codebook.empty()
 
 
 def _linking_key(units: Rows, members: Rows, key: str) -> str:

@@ -201,7 +201,7 @@ class Review:
             path for path, one in self.parts.items() if not one.reviewed or left_as_drafted(one)
         )
 
-    def measured(self, path: Path_) -> tuple[str, ...]:
+    def measuring_columns(self, path: Path_) -> tuple[str, ...]:
         """Columns of the schema by which a column is measured: of members, one for each slot."""
         form, name = self.schema.members, column_of(path)
         if form is None or path[:2] != ("tables", form.table):
@@ -227,7 +227,7 @@ class Review:
         """Return the part of the schema that a decision is about."""
         return self.schema.file if path == ("file",) else self.parts[path]
 
-    def asked(self, path: Path_) -> tuple[str, ...]:
+    def list_questions(self, path: Path_) -> tuple[str, ...]:
         """List what the heading of a draft says of a column: questions that the rows raise."""
         head = str(self.text).partition("\n\n")[0]
         about = re.escape(f"#   {column_of(path)!r}: ")
@@ -352,7 +352,7 @@ class Review:
         decided = changed.confirm(path, source) if left else changed.accept(path, source=source)
         return replace(decided, decisions=changed.decisions)
 
-    def rewritten(self, path: Path_, block: str) -> Review:
+    def rewrite(self, path: Path_, block: str) -> Review:
         """A table of the file written anew, with its heading; its marks stay whatever is written.
 
         Raises:

@@ -93,7 +93,7 @@ from understudy.workflow.gates import (
     summed_rows,
     telling_what_was_spent,
 )
-from understudy.workflow.governance import outlay_of, spending
+from understudy.workflow.governance import outlay_of, reserve_cost
 from understudy.workflow.options import AnswerKeywords, RunOptions, gather, list_keywords
 from understudy.workflow.pages import pages
 
@@ -325,7 +325,7 @@ def answer(
     }
     with (
         open_journal(run.place, identity, 0) as (journal, _),
-        spending(
+        reserve_cost(
             outlay, "question", identity, journal, left=parent.compute_remainder(budget)
         ) as spent,
     ):

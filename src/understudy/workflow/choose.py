@@ -74,7 +74,7 @@ from understudy.workflow.gates import (
     summed_rows,
     telling_what_was_spent,
 )
-from understudy.workflow.governance import outlay_of, spending
+from understudy.workflow.governance import outlay_of, reserve_cost
 from understudy.workflow.options import RunOptions, SynthesisOptions
 from understudy.workflow.pages import pages
 from understudy.workflow.plan import Plan, expected_with_ranges, plan_request
@@ -171,7 +171,7 @@ class Choice:
     @property
     def law_of_tries(self) -> LawOfTries:
         """The law of the number of tries."""
-        return LawOfTries.named(self.law, self.tries)
+        return LawOfTries.of_name(self.law, self.tries)
 
     def criteria(self, schema: Schema) -> tuple[tuple[tuple[str, ...], Fraction], ...]:
         """Tables that are compared, in the order of the schema's columns, each with its limit.
@@ -312,12 +312,12 @@ def plan_choice(
         f"probability {_chance_of_one(law):.2g}.",
         "How long the run takes tells of the number of tries, so nobody else may be shown that.",
     )
-    return ChoicePlan(shares, law, plans, 1 - law.generating(share), noise.stddev, remarks)
+    return ChoicePlan(shares, law, plans, 1 - law.generating_function(share), noise.stddev, remarks)
 
 
 def _chance_of_one(law: LawOfTries) -> float:
     """P(K = 1), the slope of f at 0."""
-    return law.generating(1e-9) / 1e-9
+    return law.generating_function(1e-9) / 1e-9
 
 
 def choose(
@@ -390,7 +390,7 @@ def choose(
     }
     with (
         open_journal(run.place, identity, 0) as (journal, _),
-        spending(outlay, "release", identity, journal) as spent,
+        reserve_cost(outlay, "release", identity, journal) as spent,
         ExitStack() as telling,
     ):
         paid = open_gate(rows, shares.whole, randomness, journal)

@@ -31,7 +31,7 @@ from understudy.inference.declared import (
     by_absences,
     by_tables,
     by_terms,
-    halved,
+    split_halves,
 )
 from understudy.mechanisms.second_moments import SecondMoments, Sensitivity, TermMoments
 from understudy.mechanisms.tables import NoisyTables
@@ -61,7 +61,7 @@ def declared_answers(
     """
     from understudy.workflow.expected_answers import difficulties  # loads statistics
 
-    pure, analyses = accounting == "pure", halved(analyses, schema)
+    pure, analyses = accounting == "pure", split_halves(analyses, schema)
     needed = [_measurements_for(one, schema, accounting) for one in analyses]
     hard = difficulties(analyses, schema, needed, pure=pure)
     return share_out(tuple(zip(needed, hard, strict=True)), schema, pure=pure)

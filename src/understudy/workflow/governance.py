@@ -312,7 +312,7 @@ class Spending:
 
 
 @contextmanager
-def spending(
+def reserve_cost(
     outlay: Outlay,
     what: str,
     request: Mapping[str, Any],

@@ -101,7 +101,7 @@ class Planner:
         """
         return self._ask(epsilon).shares
 
-    def expected(self, epsilon: Number) -> tuple[Expected, ...]:
+    def expected_widths(self, epsilon: Number) -> tuple[Expected, ...]:
         """Expected half-widths of each estimate of each declared analysis.
 
         Those of the first ε are worked out at it: where δ or a part moves, no other is asked for.

@@ -130,11 +130,11 @@ def read_places(path: str | Path) -> Places:
     told += [(one, 0.0) for one in asked.invariants]
     known = dict(zip(named, codes, strict=True))
     tables = [_level_table(one, variance, known, asked.axes, folder) for one, variance in told]
-    fit = fitted(tree, [len(labels) for labels in asked.axes.values()], tables)
+    fit = fit_tables(tree, [len(labels) for labels in asked.axes.values()], tables)
     return Places(named, codes, asked.axes, fit, asked.stated.sentence)
 
 
-def fitted(tree: Hierarchy, sizes: Sequence[int], tables: Sequence[LevelTable]) -> SpineFit:
+def fit_tables(tree: Hierarchy, sizes: Sequence[int], tables: Sequence[LevelTable]) -> SpineFit:
     """Least squares of tables of others.
 
     Raises:
@@ -292,7 +292,7 @@ def read_noisy_measurements(
                 continue
             tables.append(_census_table(part, own, depth, kept, sizes, exact=bool(exact)))
     named = {name: tuple(labels) for name, labels in axes.items()}
-    fit = fitted(Hierarchy(tuple(parents)), sizes, tables)
+    fit = fit_tables(Hierarchy(tuple(parents)), sizes, tables)
     stated = f"Measured by {stated_by}, and its promise is as they state it; not checked here."
     return Places(tuple(levels), tuple(codes), named, fit, stated, tuple(aside))
 

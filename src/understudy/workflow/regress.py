@@ -52,7 +52,7 @@ from understudy.workflow.gates import (
     summed_rows,
     telling_what_was_spent,
 )
-from understudy.workflow.governance import outlay_of, spending
+from understudy.workflow.governance import outlay_of, reserve_cost
 from understudy.workflow.options import (
     AnswerKeywords,
     RegressKeywords,
@@ -88,7 +88,7 @@ def published_regression(
     outlay = outlay_of(schema, budget, run)
     rows = summed_rows(data, schema, run, passes=2)
     request = {"formula": formula, "mechanism": mechanism, "epsilon": str(budget.epsilon)}
-    with spending(outlay, "regression", request) as spent:
+    with reserve_cost(outlay, "regression", request) as spent:
         gate = open_gate(rows, budget, source)
         gate.listen(spent.note)
         with telling_what_was_spent(gate):

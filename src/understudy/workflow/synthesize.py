@@ -94,7 +94,7 @@ from understudy.workflow.gates import (
     summed_rows,
     telling_what_was_spent,
 )
-from understudy.workflow.governance import Outlay, digest_of, outlay_of, spending
+from understudy.workflow.governance import Outlay, digest_of, outlay_of, reserve_cost
 from understudy.workflow.numbers import Placing, place_numbers, places_of
 from understudy.workflow.options import (
     Progress,
@@ -265,7 +265,7 @@ class DrawnParts:
             return _select_records(self.whole[k], slice(start, start + size))
         return self.models[k].sample(size, rng)
 
-    def keeping(self, asked: MinimumCount) -> DrawnParts:
+    def keep_minimum_count(self, asked: MinimumCount) -> DrawnParts:
         """The same parts with a minimum count; all records are drawn once to count them.
 
         Raises:
@@ -407,7 +407,7 @@ def drawn_tables(
         parts = DrawnParts.of(models, n_rows, decoder, (rng, secret))
         kept = None
         if asked is not None:
-            parts = parts.keeping(asked)
+            parts = parts.keep_minimum_count(asked)
             kept = kept_count(asked, [(one.changed, 0) for one in parts.moves], n_rows)
         # Records that are drawn already are not sent around.
         later = None if parts.whole else elsewhere
@@ -755,7 +755,7 @@ def synthesize(
     with (
         open_journal(run.place, identity, _entropy(run)) as (journal, entropy),
         ending_rounds(request.method, run.tell) as stop,
-        spending(outlay, "release", identity, journal) as spent,
+        reserve_cost(outlay, "release", identity, journal) as spent,
         ExitStack() as telling,
     ):
         gate = open_gate(

@@ -42,7 +42,7 @@ from understudy.workflow.gates import (
     require_late_needs,
     telling_what_was_spent,
 )
-from understudy.workflow.governance import outlay_of, spending
+from understudy.workflow.governance import outlay_of, reserve_cost
 from understudy.workflow.options import RunOptions, VerdictKeywords, gather, list_keywords
 
 
@@ -102,7 +102,7 @@ def verdict(
     require_late_needs(source)
     rows = coded_rows(laid_out(data, given_schema(schema)), ready.schema, run.tell, run.spill)
     request = {"claim": ready.plan.claim, "epsilon": str(epsilon), "delta": str(delta)}
-    with spending(outlay, "verdict", request) as spent:
+    with reserve_cost(outlay, "verdict", request) as spent:
         gate = open_gate(rows, ready.budget, source)
         gate.listen(spent.note)
         with telling_what_was_spent(gate):

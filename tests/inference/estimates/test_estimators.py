@@ -16,7 +16,7 @@ from understudy.inference import formulas
 from understudy.inference.estimators import estimate_by, estimate_sets
 from understudy.inference.question import parse
 from understudy.inference.records import Records
-from understudy.inference.regression_models import separating
+from understudy.inference.regression_models import find_separation
 
 AWKWARD = """
 [columns."my col"]
@@ -301,11 +301,11 @@ def test_a_level_without_events_is_refused_in_poisson(released, people):
 
 def test_separation_is_decided_exactly():
     x = np.column_stack([np.ones(6), [0, 1, 2, 3, 4, 5.0]])
-    assert separating("logit", np.array([0, 0, 0, 1, 1, 1.0]), x) is not None
-    assert separating("logit", np.array([0, 0, 1, 0, 1, 1.0]), x) is None
-    assert separating("poisson", np.array([0, 0, 2, 3, 1, 1.0]), x) is None
+    assert find_separation("logit", np.array([0, 0, 0, 1, 1, 1.0]), x) is not None
+    assert find_separation("logit", np.array([0, 0, 1, 0, 1, 1.0]), x) is None
+    assert find_separation("poisson", np.array([0, 0, 2, 3, 1, 1.0]), x) is None
     with_group = np.column_stack([x, [0, 0, 0, 0, 1, 1.0]])
-    direction = separating("poisson", np.array([1, 3, 2, 3, 0, 0.0]), with_group)
+    direction = find_separation("poisson", np.array([1, 3, 2, 3, 0, 0.0]), with_group)
     np.testing.assert_allclose(direction, [0, 0, -1], atol=1e-9)
 
 

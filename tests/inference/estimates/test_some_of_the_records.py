@@ -15,7 +15,7 @@ from understudy.inference.estimators import estimate_sets
 from understudy.inference.noisy_tables import Counts
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import parse, split_condition
-from understudy.schema.expressions import joined
+from understudy.schema.expressions import join_conditions
 
 N = 3_000
 SCHEMA = us.Schema.loads(
@@ -245,7 +245,7 @@ def test_the_command_takes_a_condition(release, tmp_path, capsys):
 
 def test_thousands_of_alternatives_are_left_to_who_reads_them():
     words = " or ".join(["kids == 1"] * 3_000)
-    assert joined(words) == words
+    assert join_conditions(words) == words
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from night import NIGHT
 from schemas import column
 from understudy.errors import InferenceError
-from understudy.features.terms import Term, TermMap, closed
+from understudy.features.terms import Term, TermMap, close_terms
 from understudy.inference.moment_answers import answer_of
 from understudy.inference.needed_terms import NeededTerms, needed_terms
 from understudy.inference.question import parse
@@ -94,7 +94,7 @@ def test_what_cannot_be_bought_is_refused_in_one_sentence():
 
 def test_every_entry_is_the_sum_of_products_of_scores():
     """Of powers, logarithms, and products of two columns of levels with two numbers."""
-    terms = tuple(map(str, closed(map(Term.read, ("x**2:v", "x:y:s", "log(x):y")))))
+    terms = tuple(map(str, close_terms(map(Term.read, ("x**2:v", "x:y:s", "log(x):y")))))
     rows = rows_of(700)
     scores = TermMap.of(SCHEMA, terms, limits={"x": (1.5, 7.0)})
     records = Records.complete_of(rows, SCHEMA, scores.columns)

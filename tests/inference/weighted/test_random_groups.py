@@ -15,7 +15,7 @@ from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import SchemaError, TooFewError, UnderstudyError
 from understudy.features.scores import FeatureMap, Weighting
-from understudy.features.terms import Term, closed
+from understudy.features.terms import Term, close_terms
 from understudy.inference.question import parse
 from understudy.inference.random_groups import Clustering, GroupSums, Influence
 from understudy.inference.records import Records
@@ -188,7 +188,7 @@ def with_terms(frame, schema, terms, epsilon=1e6, by_group=None):
 
 def test_models_with_products_have_the_variance_between_groups_too(exact):
     frame, schema, _ = exact
-    terms = tuple(map(str, closed([Term.read("sex:region"), Term.read("income")])))
+    terms = tuple(map(str, close_terms([Term.read("sex:region"), Term.read("income")])))
     measurements = with_terms(frame, schema, terms)
     estimand = parse("ols", "income ~ sex * region", schema)
     matrices = WeightedMatrices.of_terms(estimand, measurements, schema, float(len(frame)))
@@ -220,7 +220,7 @@ def test_models_with_products_have_the_variance_between_groups_too(exact):
 def test_sums_by_group_with_other_limits_say_nothing_of_the_variance(exact):
     """A number beyond the limits counts as the limit, so these sums are of other numbers."""
     frame, schema, _ = exact
-    terms = tuple(map(str, closed([Term.read("sex:region"), Term.read("income")])))
+    terms = tuple(map(str, close_terms([Term.read("sex:region"), Term.read("income")])))
     estimand, n = parse("ols", "income ~ sex * region", schema), float(len(frame))
     for ends, kept in (({}, True), ({"income": (40.0, 60.0)}, False)):
         measurements = with_terms(frame, schema, terms, by_group=ends)
@@ -321,7 +321,7 @@ def ratios_of(clusters, size=0.0, samples=1000):
 def test_few_clusters_have_intervals_that_cover(clusters, size):
     """1,000 samples: 95 in 100 are covered, or a little more; what has no error is left out."""
     ratio, found = ratios_of(clusters, size)
-    known = np.isfinite(found.known(ratio))
+    known = np.isfinite(found.mask_unknown(ratio))
     half = stats.t.ppf(0.975, found.df) * np.sqrt(np.diag(found.sampling))
     covered = (np.abs(ratio) <= half)[known]
     assert 0.93 < covered.mean() < 0.985

@@ -233,7 +233,7 @@ def test_nothing_falls_on_a_forbidden_leaf_and_weights_decide_the_node():
     assert sums.summed.tolist() == [6, 4]
     drawn = records_below(leaves, np.array([0.0, 1.0]), 500, randomness).columns
     assert (drawn[0] == 1).all()
-    assert not DOMAIN.forbidden(drawn).any()
+    assert not DOMAIN.find_forbidden(drawn).any()
 
 
 def test_without_weights_nodes_weigh_as_many_cells_as_they_have():

@@ -20,8 +20,8 @@ from understudy.errors import MethodError
 from understudy.mechanisms.private_selection import LawOfTries, PrivateSelection, TableDistance
 
 LAWS = [
-    LawOfTries.named("geometric", 5),
-    LawOfTries.named("logarithmic", 5),
+    LawOfTries.of_name("geometric", 5),
+    LawOfTries.of_name("logarithmic", 5),
     LawOfTries(F(-1, 2), F(1, 9)),
 ]
 
@@ -37,12 +37,12 @@ def masses(law, most):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_what_is_said_of_a_law_is_what_its_masses_say(law):
-    assert LawOfTries.named("logarithmic", 5).expected == pytest.approx(5, rel=0.01)
+    assert LawOfTries.of_name("logarithmic", 5).expected == pytest.approx(5, rel=0.01)
     p = masses(law, 4000)
     k = np.arange(1, len(p) + 1)
     assert law.expected == pytest.approx(float(p @ k), rel=1e-6)
     for x in (0.0, 0.3, 2 / 3, 1.0):
-        assert law.generating(x) == pytest.approx(float(p @ x**k), abs=1e-9)
+        assert law.generating_function(x) == pytest.approx(float(p @ x**k), abs=1e-9)
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -95,7 +95,7 @@ def test_the_output_changes_by_the_price_at_most(law, epsilon):
 @pytest.mark.parametrize(("name", "tries"), [("geometric", 1000), ("logarithmic", 300)])
 def test_the_worst_case_comes_close_to_the_price(name, tries):
     """An outcome right below a better one: at least .9 of the promise is shown."""
-    law, epsilon = LawOfTries.named(name, tries), 1.0
+    law, epsilon = LawOfTries.of_name(name, tries), 1.0
     q = (0.05, 1e-6, 1 - 0.05 - 1e-6)
     one = (q[0] * math.e, q[1] / math.e, 1 - q[0] * math.e - q[1] / math.e)
     assert max(abs(math.log(x / y)) for x, y in zip(q, one, strict=True)) <= epsilon
@@ -105,7 +105,7 @@ def test_the_worst_case_comes_close_to_the_price(name, tries):
 
 def below(law, mass):
     """1 − f(1 − mass): that some try is among the best outcomes of this mass."""
-    return 1 - law.generating(1 - mass)
+    return 1 - law.generating_function(1 - mass)
 
 
 SCHEMA = us.Schema.loads(
@@ -196,7 +196,7 @@ def gaussians(rho):
 def selected(law, q):
     """Law of the best of K tries where the last outcome is the best."""
     up_to = np.clip(np.append(0, np.cumsum(q)), 0, 1)
-    return np.diff([law.generating(float(x)) for x in up_to])
+    return np.diff([law.generating_function(float(x)) for x in up_to])
 
 
 def divergence(one, other, order):
@@ -223,7 +223,7 @@ def test_divergences_of_the_best_keep_to_their_bound_and_exceed_smaller_ones(law
     """Exact laws of two neighbours; bounds without the choice's part are broken."""
     shares, alone, added = [], [], []
     for order in (1.2, 2.0, 8.0):
-        bound = order * rho + law.added(rho) + math.log(law.expected) / (order - 1)
+        bound = order * rho + law.added_divergence(rho) + math.log(law.expected) / (order - 1)
         for way in orders_of(gaussians(rho)):
             q = gaussians(rho)[:, way]
             one, two = (selected(law, each) for each in q)
@@ -231,7 +231,7 @@ def test_divergences_of_the_best_keep_to_their_bound_and_exceed_smaller_ones(law
                 shown = divergence(a, b, order)
                 shares.append(shown / bound)
                 alone.append(shown / (order * rho))
-                added.append(shown / (bound - law.added(rho)))
+                added.append(shown / (bound - law.added_divergence(rho)))
     assert max(shares) <= 1
     assert max(alone) > 1.05  # as if the best of tries cost what one does
     assert (max(added) > 1.05) == (rho == 0.2)  # without C, where the tries are worth much
@@ -240,7 +240,7 @@ def test_divergences_of_the_best_keep_to_their_bound_and_exceed_smaller_ones(law
 @pytest.mark.parametrize("name", ["geometric", "logarithmic"])
 @pytest.mark.parametrize("epsilon", [1, 4])
 def test_epsilon_and_delta_hold_for_the_priced_tries_and_not_for_dearer_ones(name, epsilon):
-    law, delta = LawOfTries.named(name, 5), F(1, 1000)
+    law, delta = LawOfTries.of_name(name, 5), F(1, 1000)
 
     def shown(rho):
         """Largest δ of all ways, by the exact laws."""
@@ -263,8 +263,8 @@ def test_the_added_part_is_the_least_of_all_orders():
         tail = -math.log(law.gamma)
         grid = np.append(1, np.geomspace(1, 1e4, 20_000))
         least = float(1 + law.eta) * ((grid - 1) * rho + tail / grid).min()
-        assert law.added(rho) == pytest.approx(least, rel=1e-5)
-        assert law.added(rho) <= least * (1 + 1e-12)
+        assert law.added_divergence(rho) == pytest.approx(least, rel=1e-5)
+        assert law.added_divergence(rho) <= least * (1 + 1e-12)
 
 
 def test_a_selection_is_not_kept_in_gaussian_dp():

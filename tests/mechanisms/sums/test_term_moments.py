@@ -13,7 +13,7 @@ from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
 from understudy.features.scores import Weighting, contrasts
-from understudy.features.terms import Factor, Term, TermMap, closed
+from understudy.features.terms import Factor, Term, TermMap, close_terms
 from understudy.mechanisms.second_moments import ONE, Sensitivity, TermMoments, stack_sums
 from understudy.schema import Schema
 from understudy.workflow.gates import open_gate
@@ -65,7 +65,7 @@ def frame_of(records):
 
 
 def terms_of(name):
-    return tuple(map(str, closed(map(Term.read, DECLARED[name]))))
+    return tuple(map(str, close_terms(map(Term.read, DECLARED[name]))))
 
 
 def exact_sums(records, terms, **about):

@@ -235,7 +235,7 @@ def test_rules_forbid_the_same_values_as_before():
     rng = np.random.default_rng(1)
     drawn = [rng.integers(0, size, 20_000) for size in of.sizes]
     records = decode(drawn, of, rng)
-    forbidden = of.domain.forbidden(drawn)
+    forbidden = of.domain.find_forbidden(drawn)
     codes = Coder(fine).code(records)  # what a rule forbids is out of domain
     outside = np.any([one == n for one, n in zip(codes, fine.sizes, strict=True)], axis=0)
     assert forbidden.any()

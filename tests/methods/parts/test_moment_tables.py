@@ -18,7 +18,7 @@ from understudy.methods.marginal_based import (
     level_tables,
     measured_beside,
     pairs_beyond,
-    telling,
+    select_telling,
 )
 from understudy.methods.noisy_marginals import CompressedDomain
 from understudy.methods.registry import configure
@@ -184,21 +184,21 @@ def test_a_pair_is_told_where_a_table_holds_it_and_is_not_much_better():
     whole = measured(("sex", "job", "size"), 1.0)
     fits, far = FARTHEST**0.5 * 10**0.5 * 0.99, FARTHEST**0.5 * 10**0.5 * 1.01
     pair, other = measured(("sex", "job"), fits), measured(("sex", "size2"), fits)
-    assert telling([pair, other], [whole], SIZES) == [pair]
-    assert telling([measured(("sex", "job"), far)], [whole], SIZES) == []
-    assert telling([pair], [whole, measured(("sex", "job"), 1.0)], SIZES) == []
+    assert select_telling([pair, other], [whole], SIZES) == [pair]
+    assert select_telling([measured(("sex", "job"), far)], [whole], SIZES) == []
+    assert select_telling([pair], [whole, measured(("sex", "job"), 1.0)], SIZES) == []
 
 
 def test_states_that_are_merged_have_the_noise_of_all_of_them():
     whole, half = measured(("sex", "job", "size"), 1.0), {**SIZES, "job": 2}
     pair = measured(("sex", "job"), FARTHEST**0.5 * 10**0.5 * 0.99)
-    assert telling([pair], [whole], half) == []
+    assert select_telling([pair], [whole], half) == []
 
 
 def test_a_column_with_records_out_of_domain_is_left_out():
     one_way, outside = measured(("job",), 1.0), measured(("job",), 1.0, outside=5.0)
-    assert telling([one_way], [one_way], SIZES) == [one_way]
-    assert telling([one_way], [outside], SIZES) == []
+    assert select_telling([one_way], [one_way], SIZES) == [one_way]
+    assert select_telling([one_way], [outside], SIZES) == []
 
 
 def test_moments_are_found_among_what_was_measured():

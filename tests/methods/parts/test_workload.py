@@ -147,12 +147,12 @@ def test_the_largest_are_left_out_where_all_together_are_too_many(monkeypatch):
 
 
 def test_columns_of_one_state_are_no_candidates_unless_no_pair_is_left():
-    found = of(degree=2, columns=schema(1, 3, 4)).telling(schema(1, 3, 4))
+    found = of(degree=2, columns=schema(1, 3, 4)).without_constants(schema(1, 3, 4))
     assert found.candidates == (("b",), ("c",), ("b", "c"))
     whole = of(degree=2, columns=schema(1, 3, 4))
     assert [whole.weights[whole.candidates.index(c)] for c in found.candidates] == [*found.weights]
     none = of(degree=2, columns=schema(1, 1, 4))
-    assert none.telling(schema(1, 1, 4)) is none
+    assert none.without_constants(schema(1, 1, 4)) is none
 
 
 def test_small_marginals_of_four_columns_are_candidates_besides():

@@ -73,7 +73,7 @@ def test_all_columns_are_drawn_by_their_laws_given_that_rules_hold():
     """Shares by the definition of conditioning; 40,000 records, five standard errors: once in
     10⁶."""
     found = model(FULL).sample(40_000, np.random.default_rng(1))
-    assert not SCHEMA.domain.forbidden(found.states).any()
+    assert not SCHEMA.domain.find_forbidden(found.states).any()
     low = 0.5  # half of the incomes lie below 50, whatever the sex
     weights = {
         (s, j): (0.4, 0.6)[s] * p
@@ -98,7 +98,7 @@ def test_kept_columns_are_kept_exactly_and_in_order_and_rules_hold():
     found = model(BESIDE, given).sample(3_000, np.random.default_rng(3))
     assert found.states[0].tolist() == given["sex"].states.tolist()
     assert found.values["income"].tolist() == given["income"].numbers.tolist()
-    assert not SCHEMA.domain.forbidden(found.states).any()
+    assert not SCHEMA.domain.find_forbidden(found.states).any()
     women = found.states[1][given["sex"].states == 0]
     shares = np.bincount(women, minlength=3) / len(women)
     assert np.all(np.abs(shares - (0.2, 0.3, 0.5)) < 5 * np.sqrt(0.25 / len(women)))
@@ -123,7 +123,7 @@ def test_what_the_law_never_allows_is_drawn_evenly_from_what_rules_leave():
         .sample(50, np.random.default_rng(6))
         .states
     )
-    assert not SCHEMA.domain.forbidden(states).any()
+    assert not SCHEMA.domain.find_forbidden(states).any()
 
 
 def test_a_column_of_numbers_that_is_drawn_evenly_has_no_number_of_its_own():

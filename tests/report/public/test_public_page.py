@@ -20,7 +20,7 @@ from understudy.report.accuracy import factor_95, laplace_sum_95, marginal, nois
 from understudy.report.columns import bars, mean_shares, state_counts
 from understudy.report.public_page import public_page
 from understudy.report.sections import ledger, relations, sets_words
-from understudy.report.text import badge, best_guess, meaning
+from understudy.report.text import badge, best_guess, explain_promise
 from understudy.schema import Schema
 
 
@@ -344,22 +344,22 @@ def test_many_states_are_pooled():
 
 def test_guarantee_in_words():
     pure = Guarantee("pure", Fraction(1), Fraction(0), "add_remove")
-    words = " ".join(text for _, text in meaning(pure))
+    words = " ".join(text for _, text in explain_promise(pure))
     assert "e^ε = 2.72" in words
     assert "at most 73.2 %" in words
     assert "e^2ε = 7.39" in words
     approximate = replace(pure, kind="approximate", delta=Fraction(1, 100))
-    assert best_guess(1, 0.01) in " ".join(text for _, text in meaning(approximate))
+    assert best_guess(1, 0.01) in " ".join(text for _, text in explain_promise(approximate))
     assert best_guess(1, 0.01) == f"{math.ceil(1000 * (math.e + 0.01) / (1 + math.e)) / 10} %"
     assert best_guess(1000) == "practically 100 %"
     assert best_guess(1, 1) == "practically 100 %"
     asymptotic = replace(pure, kind="asymptotic")
-    assert "nothing is proven" in meaning(asymptotic)[0][1]
-    assert "%" not in meaning(asymptotic)[0][1]
+    assert "nothing is proven" in explain_promise(asymptotic)[0][1]
+    assert "%" not in explain_promise(asymptotic)[0][1]
     conditional = replace(pure, kind="conditional")
-    assert meaning(conditional)[0][1].startswith("As long as the conditions below hold")
+    assert explain_promise(conditional)[0][1].startswith("As long as the conditions below hold")
     published = replace(conditional, leaks=("Noise was halved.",))
-    assert "must not be read as a promise" in meaning(published)[0][1]
+    assert "must not be read as a promise" in explain_promise(published)[0][1]
     assert "nominal ε = 1: were it not for what is left in, whatever" in published.statement
     assert "nominal" not in pure.statement + conditional.statement
     assert badge(replace(pure, kind="none", epsilon=None)) == "not private"

@@ -85,5 +85,5 @@ def test_open_states_are_those_that_no_rule_forbids() -> None:
         assert mask is not None
         for state in range(size):
             changed = [np.full(len(allowed), state) if i == j else columns[i] for i in range(3)]
-            assert (mask[:, state] == ~domain.forbidden(changed)).all()
+            assert (mask[:, state] == ~domain.find_forbidden(changed)).all()
     assert Domain((2, 3)).open_states(0, columns[:2]) is None
