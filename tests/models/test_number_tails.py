@@ -29,23 +29,32 @@ def lognormal(n, seed=1):
     return np.exp(6 + 0.8 * np.random.default_rng(seed).normal(size=n))
 
 
+def density(x, mean, stddev):
+    """Of normal numbers."""
+    return np.exp(-(((x - mean) / stddev) ** 2) / 2) / (stddev * np.sqrt(2 * np.pi))
+
+
 def test_a_tail_is_the_mean_over_all_distributions_and_sizes():
     """Against sums over a grid of sizes, from 1 to 2,001 records."""
     noisy, mass, expected = np.array([300.0, 140, 60, 40, 10]), 500.0, 0.2
     stddev = np.array([20.0, 25, 20, 15, 30])
     places, sizes = np.array([0.0, 10, 25, 60, 120, 400]), np.linspace(1, 2_001, 501)
-    prior_size = stats.norm.pdf(sizes, mass, number_line._DOUBT * mass)
+    prior_size = density(sizes, mass, number_line._DOUBT * mass)
     weights, tails = [], []
+    below = {
+        (scale, shape): stats.genpareto.cdf(places, shape if abs(shape) > 1e-9 else 0, scale=scale)
+        for scale in np.geomspace(10 / 8, 400, number_line._SCALES)
+        for shape in number_line._SHAPES
+    }
     for scale, shape, (rough, odds) in product(
         np.geomspace(10 / 8, 400, number_line._SCALES),
         number_line._SHAPES,
         zip(number_line._ROUGHNESS, number_line._ODDS, strict=True),
     ):
-        below = stats.genpareto.cdf(places, shape if abs(shape) > 1e-9 else 0.0, scale=scale)
-        own = np.diff(below) / below[-1]
+        own = np.diff(below[scale, shape]) / below[scale, shape][-1]
         spread = np.hypot(stddev, rough * mass * own)
-        each = prior_size * stats.norm.pdf(noisy, sizes[:, None] * own, spread).prod(axis=1)
-        weights.append(odds * stats.norm.pdf(shape, expected, number_line._SPREAD) * each.sum())
+        each = prior_size * density(noisy, sizes[:, None] * own, spread).prod(axis=1)
+        weights.append(odds * density(shape, expected, number_line._SPREAD) * each.sum())
         smooth = own * (each @ sizes) / each.sum()
         tails.append(smooth + (1 - (stddev / spread) ** 2) * (noisy - smooth))
     wanted = np.average(tails, axis=0, weights=weights)

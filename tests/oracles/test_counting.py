@@ -20,6 +20,7 @@ from understudy.data.marginals import (
     encode,
 )
 
+MOST_CELLS = 10**6 if NIGHT else 2 * 10**5
 WIDTHS = (np.uint8, np.uint16, np.uint32)
 reproducible = settings(
     derandomize=True, deadline=None, max_examples=150 if NIGHT else 50, database=None
@@ -91,7 +92,7 @@ def test_marginals_equal_row_by_row_counts(problem, cap):
 
 
 @settings(reproducible, max_examples=60 if NIGHT else 25)
-@given(problems(mixed_sizes.filter(lambda sizes: math.prod(sizes) <= 10**6)))
+@given(problems(mixed_sizes.filter(lambda sizes: math.prod(sizes) <= MOST_CELLS)))
 def test_marginals_of_wide_columns(problem):
     sizes, marginals, batches = problem
     counter = MarginalCounter(sizes, marginals)

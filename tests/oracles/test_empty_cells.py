@@ -101,7 +101,7 @@ def test_lazy_records_have_the_law_of_the_dense_sanitizer(distribution, scale):
     assert patterns(distribution(scale), distribution(scale), seed=1) > ALPHA
 
 
-@pytest.mark.parametrize("factor", [0.7, 1.3])
+@pytest.mark.parametrize("factor", [pytest.param(0.7, marks=pytest.mark.nightly), 1.3])
 def test_the_comparison_rejects_a_wrong_scale(factor):
     assert patterns(geometric(1.43 * factor), geometric(1.43), seed=2) < ALPHA
 

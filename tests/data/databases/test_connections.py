@@ -295,34 +295,56 @@ def test_a_conversion_that_one_row_fails_is_an_error_without_its_value(tmp_path)
     assert "secret" not in str(fault.value)
 
 
-def test_a_server_of_postgresql():
+@pytest.fixture(scope="module")
+def postgresql():
+    """The address of a server, whose only database is empty."""
     if programs() is None:
         pytest.skip("PostgreSQL is not installed")
-    psycopg = pytest.importorskip("psycopg", reason="the extra postgres is not installed")
+    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
     pytest.importorskip("adbc_driver_postgresql", reason="the extra database is not installed")
-    with server() as uri, psycopg.connect(uri, autocommit=True) as link:
-        link.execute("CREATE TABLE t (a int, b text, d date, s timestamp, n numeric, r real)")
-        link.execute("INSERT INTO t SELECT 1, 'x', '2020-02-29', now(), 1.50, 0.1")
-        link.execute("CREATE VIEW v AS SELECT a FROM t")
-        clean = [one.to_physical().to_list() for one in read_all(uri)]
-        for column, odd in (
-            *(("d", "infinity"), ("d", "4000-01-01 BC"), ("s", "-infinity"), ("n", "NaN")),
-            *(("s", "294276-12-31"), ("r", "-Infinity"), ("n", "1e1000"), ("b", "")),
-        ):
-            link.execute(f"INSERT INTO t ({column}) VALUES ('{odd}')")
-            found = [one.to_physical().to_list()[:1] for one in read_all(uri)]
-            assert found == clean
-        rows = open_rows(Query.table(uri, "public.t"))
-        before = rows.count()
-        link.execute("INSERT INTO t (a) VALUES (5)")
-        assert rows.count() == before == 9
-        assert rows.premises.conditions == ()
-        refused = uri.replace("owner@/postgres", "owner:secret@/nobody")
-        for address, sql in ((refused, "SELECT a FROM t"), (uri, "SELECT zz FROM t")):
-            with pytest.raises(DataError, match="cannot be asked: check the address") as told:
-                open_rows(Query(address, sql))
-            assert "secret" not in str(told.value)
-        del rows
+    with server() as uri:
+        yield uri
+
+
+@pytest.fixture
+def database(postgresql):
+    """The address of an empty database, and a link to it."""
+    import psycopg
+
+    with psycopg.connect(postgresql, autocommit=True) as link:
+        link.execute("CREATE DATABASE own TEMPLATE template0")
+    uri = postgresql.replace("/postgres?", "/own?")
+    with psycopg.connect(uri, autocommit=True) as link:
+        yield uri, link
+    with psycopg.connect(postgresql, autocommit=True) as link:
+        link.execute("ALTER ROLE owner RESET ALL")
+        link.execute("DROP DATABASE own WITH (FORCE)")
+
+
+def test_a_server_of_postgresql(database):
+    uri, link = database
+    link.execute("CREATE TABLE t (a int, b text, d date, s timestamp, n numeric, r real)")
+    link.execute("INSERT INTO t SELECT 1, 'x', '2020-02-29', now(), 1.50, 0.1")
+    link.execute("CREATE VIEW v AS SELECT a FROM t")
+    clean = [one.to_physical().to_list() for one in read_all(uri)]
+    for column, odd in (
+        *(("d", "infinity"), ("d", "4000-01-01 BC"), ("s", "-infinity"), ("n", "NaN")),
+        *(("s", "294276-12-31"), ("r", "-Infinity"), ("n", "1e1000"), ("b", "")),
+    ):
+        link.execute(f"INSERT INTO t ({column}) VALUES ('{odd}')")
+        found = [one.to_physical().to_list()[:1] for one in read_all(uri)]
+        assert found == clean
+    rows = open_rows(Query.table(uri, "public.t"))
+    before = rows.count()
+    link.execute("INSERT INTO t (a) VALUES (5)")
+    assert rows.count() == before == 9
+    assert rows.premises.conditions == ()
+    refused = uri.replace("owner@/own", "owner:secret@/nobody")
+    for address, sql in ((refused, "SELECT a FROM t"), (uri, "SELECT zz FROM t")):
+        with pytest.raises(DataError, match="cannot be asked: check the address") as told:
+            open_rows(Query(address, sql))
+        assert "secret" not in str(told.value)
+    del rows
 
 
 POSTGRES = """
@@ -369,23 +391,19 @@ OF_POSTGRES = {
 }
 
 
-def test_what_a_query_of_postgresql_computes_is_said():
-    if programs() is None:
-        pytest.skip("PostgreSQL is not installed")
-    psycopg = pytest.importorskip("psycopg", reason="the extra postgres is not installed")
-    pytest.importorskip("adbc_driver_postgresql", reason="the extra database is not installed")
-    with server() as uri, psycopg.connect(uri, autocommit=True) as link:
-        link.execute(POSTGRES)
-        for sql, wanted in OF_POSTGRES.items():
-            found = doubts(uri, sql)
-            assert found if wanted is None else found == wanted, sql
-        link.execute(
-            "CREATE FUNCTION less(int, int) RETURNS boolean LANGUAGE sql AS 'SELECT 1/0 > 1'; "
-            "CREATE OPERATOR < (LEFTARG = int, RIGHTARG = int, FUNCTION = less);"
-            "ALTER ROLE owner SET search_path = public, pg_catalog"
-        )
-        assert doubts(uri, "SELECT x FROM t WHERE y < 3") == "an operator that somebody defined"
-        assert doubts(uri, "SELECT x FROM t") == ""
+def test_what_a_query_of_postgresql_computes_is_said(database):
+    uri, link = database
+    link.execute(POSTGRES)
+    for sql, wanted in OF_POSTGRES.items():
+        found = doubts(uri, sql)
+        assert found if wanted is None else found == wanted, sql
+    link.execute(
+        "CREATE FUNCTION less(int, int) RETURNS boolean LANGUAGE sql AS 'SELECT 1/0 > 1'; "
+        "CREATE OPERATOR < (LEFTARG = int, RIGHTARG = int, FUNCTION = less);"
+        "ALTER ROLE owner SET search_path = public, pg_catalog"
+    )
+    assert doubts(uri, "SELECT x FROM t WHERE y < 3") == "an operator that somebody defined"
+    assert doubts(uri, "SELECT x FROM t") == ""
 
 
 def read_all(uri):

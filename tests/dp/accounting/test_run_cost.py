@@ -100,7 +100,9 @@ def worst_mu(steps, tilts, cap, *, spent=None):
     return Worst(list(futures(steps, Fraction(1), tilts, cap, spent=spent))).mu()
 
 
-@pytest.mark.parametrize("tilt", [0.15, 0.5, 0.85])
+@pytest.mark.parametrize(
+    "tilt", [0.5, *(pytest.param(tilt, marks=pytest.mark.nightly) for tilt in (0.15, 0.85))]
+)
 def test_runs_cost_what_is_booked_however_they_end(tilt):
     """Every run, all of a cap spent after it: all together is no easier than the cap.
 

@@ -76,7 +76,7 @@ def test_numbers_are_predicted_by_regression(compare):
 
 
 def test_levels_are_predicted_by_classes(compare):
-    share, area = prediction_scores(compare(1000), 0)
+    share, area = prediction_scores(compare(500), 0)
     assert "accuracy for city" in share.name
     assert "curve for city" in area.name
     assert 0.5 < area.value < area.null + 0.1

@@ -355,7 +355,7 @@ def means(rows, slow=slow_aic):
     )
 
 
-@pytest.mark.parametrize("utility", ["aic", "bic"])
+@pytest.mark.parametrize("utility", ["aic", pytest.param("bic", marks=pytest.mark.nightly)])
 def test_two_groups_have_the_law_of_their_absolute_difference(utility):
     """χ² over the three ways of 4,000 choices at ε = 1, by day of 1,000; false alarms 10⁻³."""
     from scipy import stats

@@ -189,6 +189,7 @@ def standardised(amounts, epsilon, accounting, neighbours, repeats):
 
 @pytest.mark.parametrize("accounting", ["zcdp", "gdp"])
 @pytest.mark.parametrize("neighbours", RELATIONS)
+@pytest.mark.nightly(diagonal=True)
 def test_noise_has_the_stated_scale(neighbours, accounting):
     """1,200 numbers: the mean of z² has the deviation √(2/1200) = .041, and that of z .029; a
     false alarm has a chance below 1e-5 in each. Half as much variance again is rejected."""

@@ -138,7 +138,7 @@ def test_one_component_against_an_integral(power):
     column_model = MixtureRegression(prior=prior, burn_in=50, thin=1, power=power)
     z, weights = np.array([0.9, 1.4, 2.0, 1.2, -3.0]), np.array([1.0, 0.7, 0.4, 0.9, 0.1])
     draws = column_model.draws(
-        z, np.ones((5, 1)), weights, SeededRandomness(7), draws=2400 if NIGHT else 1200
+        z, np.ones((5, 1)), weights, SeededRandomness(7), draws=2400 if NIGHT else 800
     )
     told = draws["coefficients"][:, 0, 0], 0.5 * np.log(draws["variances"][:, 0])
 
