@@ -32,7 +32,8 @@ r = C_xy/S with S = √(C_xx·C_yy) and C the moments about the means. Its inter
 the influence of a record, z_x z_y − r(z_x² + z_y²)/2 with z in standard units, over n: right
 whatever the distributions (Fisher's z assumes normal ones). It has fourth moments, which are those
 of the synthetic records, whose own correlation stands in the influence; and it is no less than
-(1 − r²)²/n, that of normal ones.
+(1 − r²)²/n, that of normal ones. Of members of units it grows as the synthetic units show, and no
+less than by products of pairs of members, which were measured (`alike_in_correlation`).
 
 **Means, shares and cross-tabulations, by groups or not, from noisy second moments.**
 
@@ -386,6 +387,27 @@ def influence_on_correlation(x: Floats, y: Floats) -> Floats:
     u, v = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
     r = float(np.mean(u * v))
     return np.asarray(u * v - r * (u * u + v * v) / 2)
+
+
+def alike_in_correlation(r: float, x: float, y: float, crosswise: float) -> float:
+    """Return how alike the influences of two members of a unit on a correlation are, if all is normal.
+
+    With standard normal numbers of both members E u²v² = 1 + 2ρ² and the like, so that all products
+    of four follow from those of two.
+
+    Args:
+        r: the correlation of the two columns, between −1 and 1.
+        x: of the first column of both members.
+        y: of the second column of both.
+        crosswise: of the first column of one and the second of the other.
+
+    Returns:
+        Between 0 and 1.
+    """
+    both = x * y + crosswise**2 - 2 * r * crosswise * (x + y)
+    both += r * r * (x * x + y * y + 2 * crosswise**2) / 2
+    alone = (1 - r * r) ** 2
+    return min(max(both / alone, 0.0), 1.0) if alone > 0 else 1.0
 
 
 _CHECKS = 64

@@ -30,6 +30,7 @@ from understudy.inference.linear import (
     Inverted,
     absences,
     affine_weights,
+    alike_in_correlation,
     are_firm,
     correlation,
     influence_on_correlation,
@@ -53,6 +54,7 @@ from understudy.inference.slot_moments import (
     Moments,
     SlotMoments,
     cluster_factors,
+    correlation_within,
     similarity,
 )
 from understudy.inference.term_moments import TermMatrix, joined_terms, term_matrices
@@ -674,9 +676,10 @@ def _correlation(
     names = (f"correlation of {terms[0]} and {terms[1]}",)
     sampling = found.sampling
     if isinstance(matrix, SlotMoments):
-        sampling *= float(
-            np.mean([_growth_of_correlation(*one) for one in zip(pairs, sets, strict=True)])
-        )
+        both = zip(pairs, sets, strict=True)
+        company = _company_of_columns(matrix, weights, estimand.columns)
+        grown = [_growth_of_correlation(*one, found.estimate, company) for one in both]
+        sampling *= float(np.mean(grown))
     parts = np.array([[found.noise]]), np.array([[sampling]])
     inverted = tuple(np.array([v]) for v in (found.denominator, found.mixed, found.squared))
     pooled = pool_parts(names, np.array([found.estimate]), parts, len(sets), inverted)
@@ -684,10 +687,43 @@ def _correlation(
     return MeasuredAnswer(biased, 0.0, limits=limits)
 
 
-def _growth_of_correlation(pair: tuple[Floats, ...], records: Records) -> float:
-    """Return the growth of the variance of a correlation by the likeness of members of units."""
-    influence = influence_on_correlation(*pair)[:, None]
-    return float(cluster_factors(influence, np.ones_like(influence), records.unit_numbers)[0])
+def _company_of_columns(matrix: SlotMoments, weights: Floats, columns: Sequence[str]) -> Floats:
+    """Sum products of two numbers over pairs of members of one unit, in parts of own squares.
+
+    What is plain of them: nearer to 0 by the standard deviation of their noise.
+
+    Args:
+        matrix: of the members.
+        weights: of both numbers, shape (2, R).
+        columns: that they use.
+
+    Returns:
+        Of the first number, of the second, and of one member's first and another's second: (3,).
+    """
+    *both, member = matrix.of_members(np.vstack([weights, matrix.constant]), columns)
+    x, y = (one - member * float(one @ matrix.sums @ member) / max(matrix.n, 1.0) for one in both)
+    crossed, noise = matrix.cross_sums(np.stack([x, y, x]), np.stack([x, y, y]))
+    first, second = np.maximum(matrix.squares(np.stack([x, y])), 1e-300)
+    plain = np.sign(crossed) * np.maximum(np.abs(crossed) - noise, 0.0)
+    return np.asarray(plain / np.array([first, second, np.sqrt(first * second)]))
+
+
+def _growth_of_correlation(
+    pair: tuple[Floats, ...], records: Records, r: float, company: Floats
+) -> float:
+    """Return the growth of the variance of a correlation by the likeness of members of units.
+
+    Args:
+        pair: both numbers of the members of a set.
+        records: these members.
+        r: the correlation.
+        company: as measured (`_company_of_columns`).
+    """
+    influence, units = influence_on_correlation(*pair)[:, None], records.unit_numbers
+    _, pairs = correlation_within(influence, units)
+    x, y, crosswise = np.clip(company / max(pairs, 1e-300), -1.0, 1.0)
+    alike = alike_in_correlation(float(np.clip(r, -0.99, 0.99)), x, y, crosswise)
+    return float(cluster_factors(influence, np.ones_like(influence), units, alike)[0])
 
 
 def _deviation(

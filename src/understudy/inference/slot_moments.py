@@ -178,25 +178,33 @@ class SlotMoments:
         """As of one table (`MomentMatrix.within_cells_by`)."""
         return self.joint.within_cells_by(gradient)
 
-    def cross_sums(self, weights: Floats) -> tuple[Floats, Floats]:
+    def cross_sums(self, weights: Floats, others: Floats | None = None) -> tuple[Floats, Floats]:
         """Sum over pairs of members of one unit of the products of an affine function of both.
 
         Args:
             weights: of the function, 0 for a slot that holds nobody, shape (k, R).
+            others: of that of the second member, where it is another one, shape (k, R).
 
         Returns:
             The sums, and the standard deviation of the noise in them, both of shape (k,).
         """
-        size, parts = len(self.joint.whole), self.blocks(weights)
-        spread = [np.zeros((len(weights), size)) for _ in parts]
-        for own, rows, part in zip(spread, self.rows, parts, strict=True):
-            own[:, rows] = part
-        total = np.asarray(sum(spread))
-        derivatives = total[:, :, None] * total[:, None, :]
-        derivatives -= sum(own[:, :, None] * own[:, None, :] for own in spread)
+        first, second = (
+            self._spread(own) for own in (weights, weights if others is None else others)
+        )
+        pairs = zip(first, second, strict=True)
+        derivatives = np.asarray(sum(first))[:, :, None] * np.asarray(sum(second))[:, None, :]
+        derivatives -= sum(one[:, :, None] * other[:, None, :] for one, other in pairs)
         sums = np.einsum("kij,ij->k", derivatives, self.joint.whole)
         noise = np.diag(self.joint.noise_covariance(derivatives))
         return sums, np.sqrt(np.maximum(noise, 0.0))
+
+    def _spread(self, weights: Floats) -> list[Floats]:
+        """Place weights of each slot in the rows of `joint`: a list of arrays of shape (k, rows)."""
+        found = []
+        for rows, part in zip(self.rows, self.blocks(weights), strict=True):
+            found.append(np.zeros((len(weights), len(self.joint.whole))))
+            found[-1][:, rows] = part
+        return found
 
     def of_members(self, weights: Floats, columns: Sequence[str]) -> Floats:
         """Weights that are 0 for a slot that holds nobody, shape (k, R).

@@ -8,6 +8,7 @@ import pytest
 import statsmodels.formula.api as smf
 
 import understudy as us
+from understudy.inference.linear import alike_in_correlation, influence_on_correlation
 from understudy.inference.slot_moments import cluster_factors, correlation_within
 
 SCHEMA_TEXT = """
@@ -141,6 +142,33 @@ def test_a_mean_of_members_is_the_one_of_the_rows_with_clustered_errors(rows, ex
     robust, _ = clustered(f"{outcome} ~ C({group}) - 1" if group else f"{outcome} ~ 1", rows[2])
     assert answer.pooled.estimate == pytest.approx(robust.params.to_numpy(), rel=0.002)
     assert answer.pooled.stderr == pytest.approx(robust.bse.to_numpy(), rel=0.15)
+
+
+def test_a_correlation_of_members_has_the_error_of_whole_units(rows, exact):
+    """Synthetic members of one unit are not alike here, so moments alone tell how much they are."""
+    frame = rows[2]
+    found = us.analyze(exact, "correlation", "age + wage").pooled
+    assert found.estimate == pytest.approx([frame.age.corr(frame.wage)], abs=1e-3)
+    influence = influence_on_correlation(frame.age.to_numpy(), frame.wage.to_numpy())
+    sums = np.bincount(frame.hid, influence)
+    assert (sums**2).sum() > 1.25 * (influence**2).sum()
+    clustered_error = np.sqrt((sums**2).sum()) / len(frame)
+    assert np.sqrt(found.covariance[0, 0]) == pytest.approx(clustered_error, rel=0.08)
+
+
+@pytest.mark.parametrize(
+    ("r", "x", "y", "crosswise"), [(0.5, 0.8, 0.6, 0.4), (-0.3, -0.6, -0.5, 0.2)]
+)
+def test_likeness_in_a_correlation_is_that_of_influences_of_normal_numbers(r, x, y, crosswise):
+    covariance = [[1, r, x, crosswise], [r, 1, crosswise, y]]
+    covariance += [[x, crosswise, 1, r], [crosswise, y, r, 1]]
+    u, v, w, z = np.random.default_rng(3).multivariate_normal(np.zeros(4), covariance, 200_000).T
+    one, other = influence_on_correlation(u, v), influence_on_correlation(w, z)
+    assert alike_in_correlation(r, x, y, crosswise) == pytest.approx(
+        np.corrcoef(one, other)[0, 1], abs=0.012
+    )
+    assert alike_in_correlation(r, 1.0, 1.0, r) == pytest.approx(1)
+    assert alike_in_correlation(r, 0.0, 0.0, 0.0) == 0
 
 
 def test_shares_totals_and_counts_of_members_are_those_of_the_rows(rows, exact):
