@@ -390,7 +390,7 @@ def influence_on_correlation(x: Floats, y: Floats) -> Floats:
 
 
 def alike_in_correlation(r: float, x: float, y: float, crosswise: float) -> float:
-    """Return how alike the influences of two members of a unit on a correlation are, if all is normal.
+    """Return how alike two members of a unit are in their influence, if all numbers are normal.
 
     With standard normal numbers of both members E u²v² = 1 + 2ρ² and the like, so that all products
     of four follow from those of two.

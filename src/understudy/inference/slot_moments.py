@@ -199,7 +199,7 @@ class SlotMoments:
         return sums, np.sqrt(np.maximum(noise, 0.0))
 
     def _spread(self, weights: Floats) -> list[Floats]:
-        """Place weights of each slot in the rows of `joint`: a list of arrays of shape (k, rows)."""
+        """Place weights of each slot in the rows of `joint`: arrays of shape (k, rows)."""
         found = []
         for rows, part in zip(self.rows, self.blocks(weights), strict=True):
             found.append(np.zeros((len(weights), len(self.joint.whole))))
