@@ -59,6 +59,7 @@ def test_every_score_is_that_of_evaluate(scores, found):
     assert found["pmse"] == pytest.approx(ratio)
 
 
+@pytest.mark.nightly
 def test_records_are_plain_numbers(found):
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 

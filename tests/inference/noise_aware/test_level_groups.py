@@ -133,8 +133,8 @@ def test_a_table_of_groups_answers_what_its_groups_tell_and_nothing_else():
 
 
 def test_a_plan_of_600_codes_has_a_width_near_that_of_the_records():
-    """Half of the codes are a condition of two groups: little noise beside sampling."""
-    text = f"proportion works where job in {JOBS[:300]}"
+    """Many of the codes are a condition of two groups: little noise beside sampling."""
+    text = f"proportion works where job in {JOBS[:100]}"
     plan = us.plan(SCHEMA, epsilon=1, delta=1e-6, analyses=[text], assume_rows=5_000)
     assert max(one.times for one in plan.expected) < 1.5
     assert not any(one.refused for one in plan.expected)
