@@ -12,7 +12,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -284,8 +284,8 @@ class Folder:
         self.files[name] = text.replace(old, new).encode()
 
 
-def base(name: str, place: Path) -> Folder:
-    """A genuine release of few columns."""
+def base(name: str, place: Path, *, pages: bool = True) -> Folder:
+    """A genuine release of few columns, with its pages or without."""
     asked = dict(BASES[name])
     rows, text = asked.pop("rows", "private"), asked.pop("schema", SCHEMA)
     amended, formula = asked.pop("amended", False), asked.pop("regression", "")
@@ -310,7 +310,8 @@ def base(name: str, place: Path) -> Folder:
     schema = us.Schema.loads(filled)
     if formula:
         return Folder.read(us.regress(frame, schema, formula, **asked).save(place / name))
-    made = us.synthesize(frame, schema, **asked).save(place / name)
+    release = us.synthesize(frame, schema, **asked)
+    made = (release if pages else replace(release, pages=None)).save(place / name)
     if amended:
         question = {"analyses": [{"kind": "mean", "formula": "income"}]}
         made = us.answer(question, frame, made, epsilon=1).save(place / f"{name} release")

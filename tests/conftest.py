@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -95,15 +96,26 @@ UNREHEARSED = (
 It is made by one and the same method whatever is asked for, and other rooms test what it says."""
 REHEARSED = ("test_ends.py", "test_extras.py", "test_odd_tables.py")
 """Files of these rooms whose subject it is."""
-rehearsing = {"now": True}
+PAGED = ("desk", "report")
+"""Rooms whose releases have their pages by day, as they have in each file that names one: they take
+four times as long as the rest of a folder, and as long again where they are checked."""
+at_length = {"rehearsal": True, "pages": True}
+"""What is done in full for the releases of a test."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> None:
-    """Note whether the releases of a test, and of its fixtures, are rehearsed."""
+    """Note whether the releases of a test, and of its fixtures, are rehearsed and have pages."""
     top, room, *_ = item.path.relative_to(HERE.parent).parts
     unrehearsed = top == "studies" or room in UNREHEARSED
-    rehearsing["now"] = night.NIGHT or not unrehearsed or item.path.name in REHEARSED
+    at_length["rehearsal"] = night.NIGHT or not unrehearsed or item.path.name in REHEARSED
+    at_length["pages"] = night.NIGHT or room in PAGED or names_pages(item.path)
+
+
+@cache
+def names_pages(file: Path) -> bool:
+    """Of a file of tests, whether it looks at pages of releases."""
+    return ".html" in file.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -113,12 +125,37 @@ def _rehearsals() -> Iterator[None]:
     rehearse = synthesize.rehearse
 
     def rehearse_by_room(*given: Any, **more: Any) -> None:
-        if rehearsing["now"]:
+        if at_length["rehearsal"]:
             rehearse(*given, **more)
 
     with pytest.MonkeyPatch.context() as patch:
         for module in (synthesize, choose):
             patch.setattr(module, "rehearse", rehearse_by_room)
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Iterator[object]:
+    """Leave no page out of what tests of several files share, whichever of them comes first."""
+    asked = at_length["pages"]
+    at_length["pages"] = asked or fixturedef.scope == "session"
+    try:
+        return (yield)
+    finally:
+        at_length["pages"] = asked
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _pages() -> Iterator[None]:
+    from understudy.release.release import Release
+
+    fill = Release._fill
+
+    def fill_by_file(release: Release, *given: Any) -> dict[str, str]:
+        return fill(release if at_length["pages"] else replace(release, pages=None), *given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Release, "_fill", fill_by_file)
         yield
 
 

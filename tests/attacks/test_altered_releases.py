@@ -26,8 +26,8 @@ BY_DAY = (
     *("ranges", "urn", "distributions", "sweeps", "replaced", "moments", "imputed", "split"),
     *("not private", "regression", "amended"),
 )
-"""Every kind of measurement, and what an alteration needs. Of each method a release is loaded and
-checked in `tests/contract/`."""
+"""Every kind of measurement, and what an alteration needs; some have pages, as `report.html` is. Of
+each method a release is loaded and checked in `tests/contract/`."""
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Final, Literal
 
@@ -441,13 +442,19 @@ RENDERED: Final = "Rendered by understudy "
 """How its last line begins; the version follows."""
 
 
+@cache  # to find it takes longer than to write a README
+def running_version() -> str:
+    """Return the version of Understudy that runs."""
+    return version("understudy")
+
+
 def promise_block(manifest: Manifest) -> tuple[str, ...]:
     """The lines of the block, as this version renders them.
 
     Args:
         manifest: of the release.
     """
-    return (*promise_lines(manifest), f"{RENDERED}{version('understudy')}")
+    return (*promise_lines(manifest), f"{RENDERED}{running_version()}")
 
 
 def promise_lines(manifest: Manifest) -> tuple[str, ...]:

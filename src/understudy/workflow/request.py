@@ -18,7 +18,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,7 +49,7 @@ from understudy.methods.base import Method
 from understudy.methods.binning import fine_bins
 from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.methods.registry import METHODS, choose_method, configure
-from understudy.release.manifest import PUBLIC_ROWS, bought_rows
+from understudy.release.manifest import PUBLIC_ROWS, bought_rows, running_version
 from understudy.release.minimum_count import MinimumCount
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.coarsening import bin_starts, number_text
@@ -403,7 +402,7 @@ class Request:
             "priority": json.dumps(self.priority),
             "analyses": json.dumps([asdict(analysis) for analysis in self.analyses]),
             **({"limits": json.dumps(self.limits, sort_keys=True)} if self.limits else {}),
-            "version of understudy": version("understudy"),
+            "version of understudy": running_version(),
         }
 
     @property
