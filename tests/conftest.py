@@ -108,8 +108,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
     """Note whether the releases of a test, and of its fixtures, are rehearsed and have pages."""
     top, room, *_ = item.path.relative_to(HERE.parent).parts
     unrehearsed = top == "studies" or room in UNREHEARSED
-    at_length["rehearsal"] = night.NIGHT or not unrehearsed or item.path.name in REHEARSED
-    at_length["pages"] = night.NIGHT or room in PAGED or names_pages(item.path)
+    whole = night.NIGHT or item.path.name in REHEARSED
+    at_length["rehearsal"] = whole or not unrehearsed
+    at_length["pages"] = whole or room in PAGED or names_pages(item.path)
 
 
 @cache

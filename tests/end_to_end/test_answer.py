@@ -72,6 +72,12 @@ def amended(amended_folder):
     return us.Release.load(amended_folder)
 
 
+@pytest.fixture(scope="module")
+def answers(amended):
+    """Of the three questions: before, of the new measurement alone, and pooled."""
+    return amended_answers(amended)
+
+
 def test_an_amended_release_states_all_that_was_paid(amended, published):
     first = us.Release.load(published)
     budget = Budget.of("1.5", "1e-6", "gdp")
@@ -94,14 +100,14 @@ def test_it_is_the_same_release_chained_to_the_first(amended, published):
     assert (amendment.title, amendment.asked_by) == ("Income", "An analyst")
 
 
-def test_answers_are_narrower_and_pooled_by_precision(amended):
+def test_answers_are_narrower_and_pooled_by_precision(answers):
     """Sampling is most of the width of a share here, p(1 - p), with p as it was told: it differs by
     .003 (standard deviation of noise) between what is compared, and the width by up to .7 %."""
-    for told in amended_answers(amended):
+    for told in answers:
         for name, half in told.pooled.half_widths.items():
             known = [part.half_widths.get(name, np.inf) for part in (told.before, told.alone)]
             assert half <= 1.03 * min(known), (told.formula, name)
-    mean = amended_answers(amended)[0]
+    mean = answers[0]
     (before, *_), (alone, *_), (pooled, *_) = (
         next(iter(part.intervals.values())) for part in (mean.before, mean.alone, mean.pooled)
     )
@@ -193,7 +199,7 @@ def test_what_is_bought_follows_from_the_question():
 
 def test_answers_have_the_tables_of_declared_questions(people, tmp_path):
     """Conditions on numbers that no bin of the release tells, and on levels, which are grouped."""
-    us.synthesize(people, SCHEMA, epsilon=1, sets=2).save(tmp_path / "one")
+    us.synthesize(people, SCHEMA, epsilon=1, method="independent").save(tmp_path / "one")
     share = {"kind": "proportion", "formula": "city ~ job where age >= 37"}
     ratio = {"kind": "odds-ratio", "formula": "city + {age >= 37} where job in ['a', 'c']"}
     asked = {"analyses": [share, ratio]}
@@ -216,18 +222,15 @@ def test_what_a_release_has_in_finer_bins_than_a_line_is_counted_in_these():
     assert purchase.mechanism.marginals == (("income",),)
 
 
-def test_a_plan_reads_no_rows_and_foretells_the_widths(published, amended):
+def test_a_plan_reads_no_rows_and_foretells_the_widths(published, answers):
     plan = us.plan_answer(
         {"title": "Income", "analyses": [MEAN, MODEL, CROSSED]}, published, epsilon="0.5"
     )
-    realised = {
-        name: half
-        for told in amended_answers(amended)
-        for name, half in told.pooled.half_widths.items()
-    }
+    realised = {name: half for told in answers for name, half in told.pooled.half_widths.items()}
     for gain in plan.gains:
         assert gain.pooled == pytest.approx(realised[gain.name], rel=0.5)
-    wanted = us.plan_answer({"analyses": [{**MODEL, "half_width": 0.05, "term": "age"}]}, published)
+    slope = {"kind": "ols", "formula": "income ~ age", "half_width": 0.05, "term": "age"}
+    wanted = us.plan_answer({"analyses": [slope]}, published)
     assert all(gain.reached for gain in wanted.gains)
     assert 0.001 < float(wanted.epsilon) < 10
 
