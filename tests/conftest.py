@@ -41,8 +41,10 @@ LONG_ROOMS = {
     "end_to_end": pytest.mark.whole,
     "evaluate": pytest.mark.whole,
     "ledger": pytest.mark.whole,
+    "report": pytest.mark.whole,
     "spark": pytest.mark.whole,
     "workflow": pytest.mark.whole,
+    "graphical": pytest.mark.statistical,
     "oracles": pytest.mark.statistical,
     "lemmas": pytest.mark.statistical,
     "inference/choice": pytest.mark.statistical,
@@ -96,7 +98,7 @@ UNREHEARSED = (
 It is made by one and the same method whatever is asked for, and other rooms test what it says."""
 REHEARSED = ("test_ends.py", "test_extras.py", "test_odd_tables.py")
 """Files of these rooms whose subject it is."""
-PAGED = ("desk", "report")
+PAGED = ("desk", "faults", "report")
 """Rooms whose releases have their pages by day, as they have in each file that names one: they take
 four times as long as the rest of a folder, and as long again where they are checked."""
 at_length = {"rehearsal": True, "pages": True}

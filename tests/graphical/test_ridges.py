@@ -263,10 +263,9 @@ def released(rows):
     ).tables[0]
 
 
-def test_a_release_keeps_what_its_schema_says(monkeypatch):
+def test_a_release_keeps_what_its_schema_says():
     """Ridges act on days and on costs; bounds, grids, rules, heaps, spikes, codes and a column
-    beside them stay: shares within .03, more than four errors of noise and rows. With the same
-    noise lengths of stay, which no table holds, are nearer by a seventh at least."""
+    beside them stay: shares within .03, more than four errors of noise and rows."""
     rows = visits(8_000)
     made = released(rows)
     assert (made["start"] <= made["end"]).all()
@@ -279,6 +278,12 @@ def test_a_release_keeps_what_its_schema_says(monkeypatch):
         assert abs(real - found) < 0.03
     assert abs(spearmanr(made["start"], made["age"]).statistic) < 0.06
 
+
+@pytest.mark.nightly
+def test_lengths_that_no_table_holds_are_nearer_with_ridges(monkeypatch):
+    """Of stays, with the same noise, by a seventh at least."""
+    rows = visits(8_000)
+    made = released(rows)
     methods = importlib.import_module("understudy.methods.noisy_marginals")
     monkeypatch.setattr(methods, "find_ridges", lambda fit, runs: ({}, {}))
     stays = [
