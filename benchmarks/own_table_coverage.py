@@ -13,6 +13,11 @@ take many tables at once. The laws are those of a budget with δ and of one with
   The truth is that of the population; of counts, which are about the records, theirs.
 * **lowest**: the least part of one quantity under one law.
 
+Tables of weights are drawn of a survey in which some stand for four times as many people, and once
+more of one whose sample is of clusters, with sums by random group of these. Noise is that of ε = 1
+with δ = 10⁻⁶, and of all of it. **width** is that of the intervals over those of the same records
+without noise, in the median.
+
 Of independence the traits are independent, and *covered* is how often the test at 5 % says nothing.
 Quantiles of numbers cover whole bins, and those of a few levels whole levels: they hold more often.
 """
@@ -34,6 +39,8 @@ from rich.table import Table
 from made_population import Population, levels, number, truth_value
 from populations import SIZE, population
 from understudy._arrays import Z_95, Floats
+from understudy.dp.budget import Budget
+from understudy.dp.calibration import gaussian_variance
 from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace
 from understudy.dp.randomness import SeededRandomness
 from understudy.dp.released import Bins
@@ -51,10 +58,14 @@ from understudy.inference.own_tables import (
 )
 from understudy.inference.quantiles import counted_curve
 from understudy.inference.question import TWO_WAY, Estimand, parse
+from understudy.inference.random_groups import GroupSums
 from understudy.inference.records import Records
 from understudy.inference.second_moments import LostInNoiseError
 from understudy.inference.two_way import NoisyCells, crossed_cells, independence
+from understudy.inference.weighted import answer_of_cells
+from understudy.inference.weighted_cells import WeightedCells, cell_ratios, cell_totals
 from understudy.schema import Schema
+from understudy.workflow.declared_answers import GROUPS_SHARE, SQUARES_SHARE
 
 _LAPLACE_KURTOSIS, _LEVEL = 3.0, 0.05
 _JOBS = [f"j{k:03}" for k in (0, 1, 2, 5, 8)]
@@ -337,6 +348,150 @@ def coverage(kind: str, repetitions: int, seed: int) -> Iterator[Floats]:
             yield np.concatenate([found.held for _, found in each])
 
 
+WEIGHTED = (
+    "proportion works where age >= 65",
+    "proportion works ~ region where age >= 65",
+    "count works == 'yes' where (age >= 65) & (region in ['r1', 'r2'])",
+)
+"""What is declared of a survey with weights."""
+_CLUSTERS, _EACH, _GROUPS = 2_000, 25, 20
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A population, whom each of a sample stands for, and the clusters that people live in.
+
+    Attributes:
+        people: everybody, cluster by cluster.
+        schema: of a sample.
+        cluster: of each person.
+    """
+
+    people: pl.DataFrame
+    schema: Schema
+    cluster: NDArray[np.int64]
+
+    @classmethod
+    def made(cls, *, clustered: bool) -> Survey:
+        """One in which people of a cluster are alike, and those with large weights too."""
+        rng = np.random.default_rng(7)
+        cluster = np.repeat(np.arange(_CLUSTERS), _EACH)
+        size = len(cluster)
+        heavy = (rng.random(_CLUSTERS) < 0.3)[cluster]
+        age = rng.integers(18, 95, size)
+        alike = rng.normal(0, 0.12, _CLUSTERS)[cluster]
+        works = rng.random(size) < np.clip(0.35 + 0.2 * heavy + alike, 0.02, 0.98)
+        people = pl.DataFrame(
+            {
+                "w": np.where(heavy, 4.0, 1.0),
+                "age": age,
+                "works": np.where(works, "yes", "no"),
+                "region": np.array(["r1", "r2", "r3", "r4"])[rng.integers(0, 4, size)],
+                "group": np.full(size, "1"),
+            }
+        )
+        columns = {
+            "w": number(0, 4, 0, 1, 2, 3, 4, kind="continuous"),
+            "age": number(18, 95, 18, 40, 60, 80, 95),
+            "works": levels("yes", "no"),
+            "region": levels("r1", "r2", "r3", "r4"),
+            "group": {**levels(*map(str, range(1, _GROUPS + 1))), "random_groups": True},
+        }
+        design = {"weight": "w"}
+        if clustered:
+            design |= {"psu": "group", "variance": "groups"}
+        schema = Schema.model_validate({"design": design, "columns": columns})
+        return cls(people, schema, cluster)
+
+    def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Numbers of those who are drawn, with chances that go as one over their weights."""
+        chance = 1 / self.people["w"].to_numpy()
+        if not self.schema.design.groups:
+            return rng.choice(len(chance), n, p=chance / chance.sum())
+        first = chance[::_EACH]
+        drawn = rng.choice(_CLUSTERS, n // _EACH, p=first / first.sum())
+        return np.asarray((drawn[:, None] * _EACH + np.arange(_EACH)).reshape(-1))
+
+
+def weighted_intervals(
+    text: str, n: int, stddevs: dict[tuple[int, bool], float], repetitions: int, seed: int
+) -> tuple[Intervals, Floats]:
+    """Intervals of a question to surveys with weights, and half-widths without noise.
+
+    Args:
+        text: the question.
+        n: records.
+        stddevs: power, and whether by random group → standard deviation of the noise in a cell.
+        repetitions: surveys.
+        seed: of all of them.
+    """
+    survey = Survey.made(clustered=(1, True) in stddevs)
+    schema, rng = survey.schema, np.random.default_rng([seed, n])
+    kind, _, formula = text.partition(" ")
+    asked = parse(kind, formula, schema)
+    own = own_table(asked, schema)
+    assert own is not None
+    records = own_records(asked, survey.people, schema, own.bins)
+    told = records.schema
+    sizes = [told.columns[name].size for name in own.columns]
+    place = np.ravel_multi_index([records.states[name] for name in own.columns], sizes)
+    t, many = survey.people["w"].to_numpy() / 4, int(np.prod(sizes))
+    everybody = Counts(np.bincount(place, minlength=many) * 1.0, np.zeros(many))
+    whole = WeightedCells(told, everybody, everybody)
+    if asked.kind == "total":
+        truth = cell_totals(asked, whole).estimate * n / (1 / (4 * t)).sum()
+    else:
+        truth = cell_ratios(asked, whole).estimate
+    found, plain = [], []
+    for _ in range(repetitions):
+        drawn = survey.sample(n, rng)
+        at, own_t = place[drawn], t[drawn]
+        exact = {(power, False): np.bincount(at, own_t**power, many) for power in (1, 2)}
+        if schema.design.groups:
+            group = rng.integers(0, _GROUPS, _CLUSTERS)[survey.cluster[drawn]]
+            sums = np.bincount(at + many * group, own_t, many * _GROUPS)
+            exact[1, True] = sums.reshape(_GROUPS, many)
+        for out, scale in ((found, 1.0), (plain, 1e-6)):
+            noisy = {
+                key: sums + scale * stddevs[key] * rng.normal(size=sums.shape)
+                for key, sums in exact.items()
+            }
+            variances = {key: np.full(many, (scale * stddevs[key]) ** 2) for key in exact}
+            groups = None
+            if (1, True) in exact:
+                groups = GroupSums("group", noisy[1, True], variances[1, True])
+            tables = (Counts(noisy[power, False], variances[power, False]) for power in (1, 2))
+            cells = WeightedCells(told, *tables, groups)
+            out.append(answer_of_cells(asked, cells, schema, (float(n), 0.0)).pooled.interval())
+    low, high = (np.stack(ends) for ends in zip(*found, strict=True))
+    exact_low, exact_high = (np.stack(ends) for ends in zip(*plain, strict=True))
+    low, high = np.where(np.isfinite(low), low, np.nan), np.where(np.isfinite(high), high, np.nan)
+    return Intervals(low, high, np.broadcast_to(truth, low.shape)), (exact_high - exact_low) / 2
+
+
+def weighted_coverage(repetitions: int, seed: int) -> Iterator[tuple[str, str, Intervals, Floats]]:
+    """Each design and question, its intervals, and half-widths without noise."""
+    for design in ("weights", "weights and clusters"):
+        for n in (5_000, 20_000):
+            for text in WEIGHTED:
+                stddevs = noise_of_weights(grouped=design != "weights")
+                own = weighted_intervals(text, n, stddevs, repetitions, seed)
+                yield f"{design}, {n:,}", text, *own
+
+
+def noise_of_weights(*, grouped: bool) -> dict[tuple[int, bool], float]:
+    """Standard deviation of the noise in tables that ε = 1 and δ = 10⁻⁶ buy for one question."""
+    amount = Budget.of(1, "1e-6", "gdp").amount
+    squares = SQUARES_SHARE / 2 if grouped else SQUARES_SHARE
+    apart = (1 - squares) * GROUPS_SHARE if grouped else Fraction(0)
+    parts = {(1, False): 1 - squares - apart, (2, False): squares, (1, True): apart}
+    return {
+        key: float(gaussian_variance(part * amount, accounting="gdp", squared=1)) ** 0.5
+        for key, part in parts.items()
+        if part
+    }
+
+
 def summary(found: Sequence[Floats]) -> tuple[int, float, float, float, float]:
     """Intervals, the part of all that had one, the part that held, its error, and the least."""
     told = sum(int(np.isfinite(one).sum()) for one in found)
@@ -355,14 +510,33 @@ def main() -> None:
     )
     parser.add_argument("--repetitions", type=int, default=250)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--weighted", action="store_true", help="tables of weights alone")
     given = parser.parse_args()
+    if not given.weighted:
+        show_counted(given.repetitions, given.seed)
+    show_weighted(given.repetitions, given.seed)
+
+
+def show_counted(repetitions: int, seed: int) -> None:
+    """Print kind by kind what tables of counts cover."""
     table = Table("kind", "intervals", "answered", "covered", "lowest")
     for kind in QUESTIONS:
-        found = list(coverage(kind, given.repetitions, given.seed))
+        found = list(coverage(kind, repetitions, seed))
         told, part, share, error, least = summary(found)
         covered = f"{share:.3f} ± {error:.3f}"
         table.add_row(kind, f"{told:,}", f"{part:.0%}", covered, f"{least:.3f}")
     Console().print(table)
+
+
+def show_weighted(repetitions: int, seed: int) -> None:
+    """Print question by question what tables of weights cover, and how wide their intervals are."""
+    table = Table("survey, records", "question", "answered", "covered", "lowest", "width")
+    for name, text, found, alone in weighted_coverage(repetitions, seed):
+        _, part, share, error, least = summary([found.held])
+        width = np.nanmedian((found.high - found.low) / 2 / alone)
+        covered = f"{share:.3f} ± {error:.3f}"
+        table.add_row(name, text, f"{part:.0%}", covered, f"{least:.3f}", f"{width:.2f}")
+    Console(width=140).print(table)
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ from understudy.mechanisms.second_moments import WeightedMoments
 from understudy.mechanisms.tables import NumberLines
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema
+from understudy.workflow.declared_answers import SQUARES_SHARE
 from understudy.workflow.gates import open_gate
-from understudy.workflow.request import SQUARES_SHARE
 
 REGIONS = ("north", "east", "south", "west")
 COLUMNS = ("region", "works", "owns", "income", "hours")

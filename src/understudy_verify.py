@@ -132,6 +132,7 @@ PURCHASES: list[tuple[str, str, tuple[str, ...], tuple[str, ...]]] = [
     ("noisy moment", "as published", ("sums", "means", "scatter"), PUBLISHED),
     ("noisy score moments", "paid", ("products",), ADDED),
     ("noisy weighted moments", "paid", ("weighted",), ADDED),
+    ("noisy weighted table", "paid", ("weighted-table",), ADDED),
     ("noisy term moments", "paid", ("terms",), ADDED),
     ("noisy rank products", "paid", ("ranks",), ("lattice_laplace", GAUSSIAN)),
     ("exponential mechanism", "paid", ("choice", "parameters"), ("none",)),
@@ -180,7 +181,14 @@ PART, TINY, EPOCH = 2**20, 2**-35, date(1970, 1, 1).toordinal()
 UNITS = {"epsilon": "ε", "rho": "ρ", "half_mu_squared": "μ²/2"}
 COUNTED = {
     *("noisy table", "noisy count", "noisy number line", "noisy heaps", "noisy layer"),
-    *("noisy ranges", "noisy rows", "filtered noisy table", "lazy noisy table", "lazy leaf layer"),
+    *(
+        "noisy weighted table",
+        "noisy ranges",
+        "noisy rows",
+        "filtered noisy table",
+        "lazy noisy table",
+        "lazy leaf layer",
+    ),
     "noisy distance",
 }
 DAY, CLOCK = r"(\d{4}-\d\d-\d\d)", r"(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?"
@@ -191,12 +199,13 @@ LEVELS, NUMBERS = {"categorical", "ordinal", "boolean"}, {"integer", "continuous
 SECONDS = {"date": 86400, "day": 86400, "hour": 3600, "minute": 60}
 KEPT = {"date": "date32[day]", "datetime": "timestamp[us]", "time": "time64[", "duration": "dur"}
 BESIDE = r"(report|results|codebook)\.html|codebook\.xml|(datapackage|tableschema|croissant)\.json"
-WHOLE = {"table", "sums", "means", "distribution", "line"}
+WHOLE = {"table", "weighted-table", "sums", "means", "distribution", "line"}
 KEYED, SINGLE = {"sweeps", "posterior"}, {"successes", "ranges", "line", "heaps"}
 TOTALS = {
     **{kind: ["positive_cells", "positive_mass"] for kind in ("totals", "leaf-sums")},
     **{"successes": ["successes"], "scatter": ["scatter"]},
-    **{"draws": ["prior", "cells", "reinforced"], "weighted": ["bound", "power"]},
+    **{kind: ["bound", "power"] for kind in ("weighted", "weighted-table")},
+    "draws": ["prior", "cells", "reinforced"],
 }
 STORED = WHOLE | {"cells", "nodes", "leaf-sums", "ranges", "products", "weighted"}
 STORED |= {"terms", "ranks", "heaps"}
@@ -205,6 +214,7 @@ COLON = re.compile(r":(?=(?:[^`]*`[^`]*`)*[^`]*$)")  # of a product of factors
 FACTOR = re.compile(
     r"(log\()?(`[^`]+`|[^\W\d]\w*)(?(1)(?: [+-] [0-9.]+(?:e[+-]?[0-9]+)?)?\))(?:\*\*[0-9]+)?"
 )
+COUNTED_BESIDE = {"table", "weighted-table"}
 MOMENTS = {"noisy score moments", "noisy weighted moments", "noisy term moments"}
 EXACT_OR_DECIMAL = r"([0-9]+(?:\.[0-9]+|/[1-9][0-9]*)?)"
 EXACT, REAL = r"([0-9]+(?:/[1-9][0-9]*)?)", r"([0-9.]+(?:e[+-][0-9]+)?)"
@@ -1246,9 +1256,10 @@ class Release:
             )
             fits = fits and (one["kind"] in KEYED or {*one["of"]} <= {*self.names})
             fits = fits and (one["kind"] != "products" or {*one["of"]} <= {*one["columns"]})
-            fits = fits and (one["kind"] != "weighted" or self._is_weighted(one))
+            always = one["kind"] in ("weighted", "weighted-table")
+            fits = fits and (not always or self._is_weighted(one))
             fits = fits and self._has_terms(one)
-            fits = fits and (one["kind"] == "table" or not one.get("beside"))
+            fits = fits and (one["kind"] in COUNTED_BESIDE or not one.get("beside"))
             heaped = "heaps" in self.entries[one["columns"][0]] if one["columns"] else False
             fits = fits and (one["kind"] != "heaps" or heaped) and self._has_totals(one)
             require(fits, f"what step {number} measured has other columns or cells")
@@ -1283,6 +1294,7 @@ class Release:
         apart = one["of"][1:]
         fits = len(columns) == 1 + len(apart) <= 2 and columns[0].numeric
         fits = fits and totals.get("power") in (1, 2) and not {*apart} & {*one["columns"]}
+        fits = fits and not (apart and one["kind"] == "weighted-table")
         fits = fits and not any(own.numeric for own in columns[1:])
         return bool(fits and 0 < totals.get("bound", 0) <= columns[0].high)
 
@@ -1317,7 +1329,7 @@ class Release:
 
     def _weighting(self, one: dict[str, Any]) -> str:
         """By what a step says that its records are weighted; "" where they are not."""
-        if one["kind"] not in ("weighted", "terms") or not one["of"]:
+        if one["kind"] not in ("weighted", "weighted-table", "terms") or not one["of"]:
             return ""
         power = "w" if one["totals"]["power"] == 1 else "w²"
         apart = "".join(f", by {name}" for name in one["of"][1:])
@@ -1348,6 +1360,7 @@ class Release:
                 f"sums and products of scores of {', '.join(one['columns'])}, weighted by "
                 f"{self._weighting(one)}"
             ),
+            "weighted-table": re.escape(f"sums by {joined}, weighted by {self._weighed(one)}"),
             "terms": re.escape(
                 f"sums and products of the terms {', '.join(one.get('terms', []))}"
                 + self._among(one)
@@ -1437,7 +1450,7 @@ class Release:
             return bool(stated > one["cells"])
         if kind in ("line", "heaps", "nodes"):
             return bool(stated == one["cells"] + 1)
-        whole = {"table", "cells", "totals", "leaf-sums", "distribution", "draws"}
+        whole = {"table", "weighted-table", "cells", "totals", "leaf-sums", "distribution", "draws"}
         if self.related or kind not in whole | {"sums", "means"}:
             return True
         names = self.names if kind == "leaf-sums" else one["columns"]
@@ -1450,13 +1463,15 @@ class Release:
                 k for k, (*_, spike) in enumerate(column.cells) if not spike
             }
             among = [*among, {one["of"][0]: coded}] if coded else among
-        beside = 0 if kind in ("sums", "means", "distribution", "draws") else 1
+        alone = {"weighted-table", "sums", "means", "distribution", "draws"}
+        beside = 0 if kind in alone else 1
         return bool(stated == count_allowed(sizes, among) + beside)
 
     def _holds(self, one: dict[str, Any], axes: list[Any], counts: list[Any], fields: Any) -> bool:
         kind, (labels, boxes), rows = one["kind"], self._grid(one), [*zip(*axes, strict=True)]
         entry = self.steps[one["ledger_entry"] - 1][0]
-        summed = dict.fromkeys(("sums", "products", "weighted", "terms", "ranks"), "sum")
+        named = ("sums", "products", "weighted", "weighted-table", "terms", "ranks")
+        summed = dict.fromkeys(named, "sum")
         last = {**summed, "means": "mean"}.get(kind, "count")
         while last in fields.names[:-1]:
             last += "_"

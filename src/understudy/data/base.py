@@ -35,11 +35,12 @@ from understudy.data.sums import (
     RowPass,
     ScoreProducts,
     T,
+    WeightedCounts,
     WeightedProducts,
 )
 from understudy.errors import DataError
 from understudy.features.grids import NumberCells
-from understudy.features.scores import FeatureMap, RankScores, ScoreMap
+from understudy.features.scores import FeatureMap, RankScores, ScoreMap, Weighting
 from understudy.schema import Schema
 
 
@@ -117,6 +118,18 @@ class Engine(Protocol):
 
     def grouped_products(self, scores: ScoreMap) -> Confidential[tuple[ExactProducts, ...]]:
         """The same of the records in each state of the column that they are taken apart by."""
+        ...
+
+    def weighted_counts(
+        self, columns: Sequence[str], weighting: Weighting, groups: Mapping[str, Sequence[int]]
+    ) -> Confidential[NDArray[np.int64]]:
+        """Sums of the factors of records by cell of a table, in steps of 1/`TICKS`.
+
+        Args:
+            columns: names of those of the table, in the order of its axes.
+            weighting: factor of each record.
+            groups: column → group of each of its states, where these are counted together.
+        """
         ...
 
     def rank_sums(
@@ -400,6 +413,13 @@ class SummedRows(ABC):
     def grouped_products(self, scores: ScoreMap) -> Confidential[tuple[ExactProducts, ...]]:
         """The same of the records in each state of a column; the input is read once more."""
         return Confidential(self._through_rows(partial(GroupedProducts, self._schema, scores)))
+
+    def weighted_counts(
+        self, columns: Sequence[str], weighting: Weighting, groups: Mapping[str, Sequence[int]]
+    ) -> Confidential[NDArray[np.int64]]:
+        """Sums of factors by cell of a table; the input is read once more."""
+        counts = partial(WeightedCounts, self._schema, columns, weighting, groups)
+        return Confidential(self._through_rows(counts))
 
     def rank_sums(
         self, columns: tuple[int, ...], scores: RankScores

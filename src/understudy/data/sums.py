@@ -60,6 +60,7 @@ from understudy.features.scores import (
     FeatureMap,
     RankScores,
     ScoreMap,
+    Weighting,
     shorten_vectors,
 )
 from understudy.features.terms import TermMap
@@ -517,10 +518,7 @@ class WeightedProducts(RowPass[ExactProducts]):
     def _factors(self, rows: _Rows) -> NDArray[np.float64]:
         """Return the factor that each record counts with, in steps."""
         own = self._scores.weighting
-        if own is None:
-            return np.full(rows.n, float(TICKS))
-        known = rows.states[own.column] < self._schema.columns[own.column].n_ordinary
-        return own.ticks(np.where(known, rows.numbers[own.column], 0.0))
+        return np.full(rows.n, float(TICKS)) if own is None else rows.factors(own, self._schema)
 
     def _of_columns(
         self, scores: FeatureMap, rows: _Rows
@@ -561,6 +559,59 @@ class WeightedProducts(RowPass[ExactProducts]):
         products, squares, coded = (one.floor for one in self._wide)
         count = int(self._count[0]) * (UNIT**2 // TICKS)
         return ExactProducts(count, self._sums * (UNIT // TICKS), products, squares, coded)
+
+
+class WeightedCounts(RowPass[NDArray[np.int64]]):
+    """Sums of the factors of the records in each cell of a table, whole in steps of 1/`TICKS`.
+
+    A record outside the domain of the table adds nothing.
+
+    Args:
+        schema: what the rows are read against.
+        columns: names of the table's columns, in the order of its axes.
+        weighting: factor of each record.
+        groups: column → group of each of its states, where these are counted together.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        columns: Sequence[str],
+        weighting: Weighting,
+        groups: Mapping[str, Sequence[int]],
+    ) -> None:
+        part = part_of(schema, [schema.names.index(name) for name in columns])
+        self._schema, self._weighting, self._coder = schema, weighting, Coder(part)
+        self._weights = ColumnCoder(weighting.column, schema.columns[weighting.column])
+        self.names = tuple(dict.fromkeys((*part.names, weighting.column)))
+        self._axes = [(part.names.index(name), group_of(groups.get(name))) for name in columns]
+        pairs = ((schema.columns[name].size, groups.get(name)) for name in columns)
+        self._sizes = tuple(size if own is None else max(own) + 1 for size, own in pairs)
+        self._total = np.zeros(int(np.prod(self._sizes)), dtype=np.int64)
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Add one batch; exact, as all sums of factors stay below 2⁵³."""
+        coded = self._coder.code(batch)
+        codes = [in_groups_of(coded[place], table) for place, table in self._axes]
+        within = inside(codes, self._sizes)
+        cells = encode([states[within] for states in codes], self._sizes)
+        read = {self._weights.name: self._weights.read(batch.get_column(self._weights.name))}
+        factors = _Rows.of(read, self._schema).factors(self._weighting, self._schema)
+        self._total += np.bincount(
+            cells, weights=factors[within], minlength=len(self._total)
+        ).astype(np.int64)
+
+    def sums(self) -> list[NDArray[Any]]:
+        """Sums by cell."""
+        return [self._total]
+
+    def merge(self, sums: Arrays) -> None:
+        """Add them."""
+        self._total += sums[0]
+
+    def answer(self) -> NDArray[np.int64]:
+        """Sums by cell, in C order, shape of the table."""
+        return self._total.reshape(self._sizes)
 
 
 class GroupedProducts(RowPass[tuple[ExactProducts, ...]]):
@@ -649,6 +700,12 @@ class _Rows:
     def n(self) -> int:
         """Number of records."""
         return len(next(iter(self.states.values())))
+
+    def factors(self, weighting: Weighting, schema: Schema) -> NDArray[np.float64]:
+        """What each record counts with, in steps; 0 where it has no weight."""
+        name = weighting.column
+        known = self.states[name] < schema.columns[name].n_ordinary
+        return weighting.ticks(np.where(known, self.numbers[name], 0.0))
 
     def part(self, rows: slice | NDArray[np.bool_]) -> _Rows:
         """Some of them."""

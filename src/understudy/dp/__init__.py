@@ -120,6 +120,9 @@ claim: a table with noise in every cell, and the number of rows, cost what their
     L1 = L2 = 1, or L1 = 2 and L2 = √2 if a record is replaced
     proof: mechanisms/tables.py
     test: dp/test_sensitivity.py dp/test_gate.py
+claim: a table of sums of weights costs what one of counts costs, as none counts above 1
+    proof: mechanisms/weighted_tables.py data/sums.py features/scores.py
+    test: mechanisms/counts/test_weighted_tables.py
 claim: counts on a number line, beyond its bounds too, change as a table of one column does
     proof: mechanisms/tables.py data/sums.py features/grids.py
     test: mechanisms/counts/test_number_lines.py features/test_line_cells.py

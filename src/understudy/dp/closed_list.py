@@ -36,6 +36,7 @@ WITH_EPSILON: Final[tuple[Place, ...]] = (
     ("understudy.mechanisms.tables", "NoisyTables"),
     ("understudy.mechanisms.tables", "NumberLines"),
     ("understudy.mechanisms.tables", "RowCount"),
+    ("understudy.mechanisms.weighted_tables", "WeightedTable"),
     ("understudy.mechanisms.urn", "Urn"),
     ("understudy.mechanisms.votes", "Votes"),
     ("understudy.mechanisms.tables", "BinomialCount"),

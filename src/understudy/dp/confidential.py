@@ -43,7 +43,7 @@ from understudy.dp.distributions import DiscreteNoise
 from understudy.dp.released import Bins, Groups, Released
 from understudy.errors import MethodError
 from understudy.features.grids import Drawn, NumberCells
-from understudy.features.scores import RankScores, ScoreMap
+from understudy.features.scores import RankScores, ScoreMap, Weighting
 from understudy.schema import NUMERIC, Column, Domain, Partition, Schema
 from understudy.schema.geography import WHOLE
 
@@ -478,6 +478,12 @@ class SecretRows:
     def grouped_products(self, scores: ScoreMap) -> tuple[ExactProducts, ...]:
         """The same of the records in each state of the column that they are taken apart by."""
         return self._secret_engine.grouped_products(scores).expose()
+
+    def weighted_counts(
+        self, columns: Sequence[str], weighting: Weighting, groups: Groups
+    ) -> NDArray[np.int64]:
+        """Sums of the factors of records by cell of a table, in steps of 1/`TICKS`."""
+        return self._secret_engine.weighted_counts(columns, weighting, groups).expose()
 
     def rank_sums(self, scores: RankScores) -> NDArray[np.int64]:
         """Sums of products of the rank scores of all pairs of columns, shape (pairs,)."""

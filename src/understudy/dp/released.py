@@ -216,6 +216,30 @@ class NoisyWeighted:
 
 
 @dataclass(frozen=True)
+class NoisyWeightedTable:
+    """A table of sums of the factors of records, with noise in every allowed cell.
+
+    It is bought for answers alone, and no record is drawn from it.
+
+    Attributes:
+        columns: names, one per axis.
+        values: in records that count in full, shape of the columns' sizes; structural zeros hold
+            exactly 0.
+        noise: in each allowed cell.
+        weighting: factor of each record.
+        bins: bins of its numeric columns, where they are not those of the schema.
+        groups: how states of its columns are merged, where they are.
+    """
+
+    columns: tuple[str, ...]
+    values: NDArray[np.float64]
+    noise: Noise
+    weighting: Weighting
+    bins: Bins = field(default_factory=dict)
+    groups: Groups = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class NoisyTerms:
     """Noisy sums over the records that count of scores of terms, and of products of two of them.
 
@@ -569,6 +593,7 @@ Published = (
     | NoisyMoment
     | NoisyProducts
     | NoisyWeighted
+    | NoisyWeightedTable
     | NoisyTerms
     | NoisyRanks
     | UrnDraws

@@ -226,10 +226,12 @@ def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
     return counts_states(measurement, columns) and not set(columns) & set(measurement.bins)
 
 
-def counts_states(measurement: Measurement, columns: Sequence[str]) -> bool:
-    """Return the same of a table in any bins."""
+def counts_states(
+    measurement: Measurement, columns: Sequence[str], kind: Kind = Kind.TABLE
+) -> bool:
+    """Return the same of a table in any bins, or of another kind of table."""
     return (
-        measurement.kind is Kind.TABLE
+        measurement.kind is kind
         and set(columns) <= set(measurement.columns)
         and not set(columns) & set(measurement.groups)
         and not measurement.family.is_truncated

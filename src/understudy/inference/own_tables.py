@@ -43,6 +43,7 @@ from understudy.inference.question import SHARES, TWO_WAY, Estimand, group_terms
 from understudy.inference.records import ABSENT, Records
 from understudy.inference.two_way import crossed_cells, require_possible, table_cells
 from understudy.release.measurement import Measurement
+from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.coarsening import cuts_of, in_these_bins
 
@@ -76,7 +77,7 @@ def own_table(estimand: Estimand, schema: Schema) -> OwnTable | None:
         InferenceError: no bins tell its conditions, nobody can meet one, or the table has too many
             cells.
     """
-    if schema.design.weight or not is_counted(estimand):  # tables count no weights
+    if not is_counted(estimand):
         return None
     return _own_table(estimand, _Same(schema))
 
@@ -114,7 +115,11 @@ def _own_table(estimand: Estimand, of: _Same) -> OwnTable:
 
 
 def tables_that_tell(
-    estimand: Estimand, measurements: Sequence[Measurement], schema: Schema
+    estimand: Estimand,
+    measurements: Sequence[Measurement],
+    schema: Schema,
+    *,
+    weighted: bool = False,
 ) -> Iterator[tuple[Measurement, Schema, bool]]:
     """Tables in states of their own that count what a question asks for.
 
@@ -122,6 +127,7 @@ def tables_that_tell(
         estimand: the question.
         measurements: of a release.
         schema: of the release.
+        weighted: whether those are meant that sum weights, in any states.
 
     Yields:
         A table, the schema in its states, and whether it tells which records lack a value: not
@@ -131,12 +137,13 @@ def tables_that_tell(
         return
     asked, kept = {*estimand.columns}, _ungrouped_columns(estimand, schema)
     fixed = kept if estimand.kind != "quantile" else set[str]()
+    kind = Kind.WEIGHTED_TABLE if weighted else Kind.TABLE
     for one in measurements:
         apart = asked & set(one.bins)
         plain = replace(one, groups={}) if one.beside else one
-        if apart & fixed or not (apart or asked & set(one.groups)):
+        if apart & fixed or not (weighted or apart or asked & set(one.groups)):
             continue
-        if not counts_states(plain, estimand.columns):
+        if not counts_states(plain, estimand.columns, kind):
             continue
         levels = groups_that_tell(estimand, schema, kept, one.groups)
         if levels is None or levels.groups.keys() != one.groups.keys():
@@ -228,7 +235,13 @@ def expected_parts(
     return [one for one in each if np.isfinite(one[1:]).any()]  # a test has no width
 
 
-def own_records(estimand: Estimand, rows: pl.DataFrame, schema: Schema, bins: Bins) -> Records:
+def own_records(
+    estimand: Estimand,
+    rows: pl.DataFrame,
+    schema: Schema,
+    bins: Bins,
+    beside: tuple[str, ...] = (),
+) -> Records:
     """Records in the states of a question's own table, those with a value of each column.
 
     Args:
@@ -236,10 +249,11 @@ def own_records(estimand: Estimand, rows: pl.DataFrame, schema: Schema, bins: Bi
         rows: in the schema.
         schema: public.
         bins: of numbers, where these are others than those of the schema.
+        beside: further columns that they have.
     """
     levels = fewest_groups(estimand, schema, _ungrouped_columns(estimand, schema))
     told = schema.with_bins(bins)
-    fine = Records.complete_of(rows, told, estimand.columns)
+    fine = Records.complete_of(rows, told, tuple(dict.fromkeys((*estimand.columns, *beside))))
     coarse = {name: np.array(own)[fine.states[name]] for name, own in levels.groups.items()}
     records = replace(fine, schema=levels.stand_ins(told), states={**fine.states, **coarse})
     counted = [~np.isin(coarse[name], own) for name, own in levels.absent.items()]

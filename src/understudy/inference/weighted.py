@@ -30,17 +30,26 @@ complex surveys", Int. Statistical Review 51, 279-292; Lumley (2004), J. Statist
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
+import polars as pl
 
 from understudy._arrays import Floats
+from understudy.errors import InferenceError
 from understudy.features.scores import TICKS, Weighting
 from understudy.inference.combining import Pooled
+from understudy.inference.contributions import cell_scores
 from understudy.inference.design_effects import effect_note, finite_note, fractions_of
-from understudy.inference.linear import moment_ratios, total_growth, weighted_totals
+from understudy.inference.linear import (
+    MomentRatios,
+    WeightedTotals,
+    moment_ratios,
+    total_growth,
+    weighted_totals,
+)
 from understudy.inference.measured_moments import RULE, bound_excess
 from understudy.inference.moment_answers import (
     SMALL_NOTE,
@@ -50,17 +59,27 @@ from understudy.inference.moment_answers import (
     pool_parts,
     terms_of,
 )
+from understudy.inference.noisy_tables import Counts
+from understudy.inference.own_tables import own_records, own_table
 from understudy.inference.question import RATIOS, Estimand
 from understudy.inference.random_groups import Clustering, GroupSums, Influence
 from understudy.inference.records import Records
 from understudy.inference.refusals import RefusedError, beyond_line
 from understudy.inference.second_moments import (
+    LostInNoiseError,
     MomentMatrix,
     MomentSource,
     joined_matrix,
 )
 from understudy.inference.slot_moments import SlotMoments
 from understudy.inference.term_moments import TermMatrix, joined_terms, term_matrices
+from understudy.inference.weighted_cells import (
+    WeightedCells,
+    cell_ratios,
+    cell_totals,
+    expected_cells,
+    weighted_cells,
+)
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.release.sets import first_parts
@@ -70,6 +89,10 @@ from understudy.schema import NUMERIC, Schema
 REASON: Final = (
     "weighted second moments were measured of the values themselves, with known noise; sampling by "
     "the linearised variance and noise are both counted"
+)
+CELLS_REASON: Final = (
+    "weights were summed by cell for this question, with known noise; sampling by the linearised "
+    "variance and noise are both counted"
 )
 CUT_NOTE: Final = (
     "Weights above {} count as {}; intervals allow for what that leaves out (bias_bound)."
@@ -108,12 +131,12 @@ def is_weighted(release: Release) -> bool:
     return any(one.weighting is not None for one in release.measurements)
 
 
-Matrix = TypeVar("Matrix", MomentMatrix, TermMatrix, SlotMoments)
+Matrix = TypeVar("Matrix", MomentMatrix, TermMatrix, SlotMoments, Counts)
 
 
 @dataclass(frozen=True)
 class WeightedMatrices(Generic[Matrix]):
-    """Second moments of records with weights, of columns or of the terms of a question.
+    """Second moments of records with weights, or sums by cell, of what a question is about.
 
     Attributes:
         plain: records count with t.
@@ -284,7 +307,10 @@ class WeightedMatrices(Generic[Matrix]):
 
 
 def weighted_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | None:
-    """The answer for the population; None where weighted moments have none.
+    """The answer for the population; None where nothing that is weighted has one.
+
+    Whichever of tables and moments has the narrower intervals answers: these are nearly known
+    before the noise is.
 
     Args:
         estimand: the question, of a kind of `WEIGHTED`.
@@ -293,6 +319,108 @@ def weighted_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | No
     Raises:
         InferenceError: they have one, and it is lost in their noise.
     """
+    counted = _by_cells(estimand, release)
+    try:
+        found = _by_moments(estimand, release)
+    except InferenceError:
+        if counted is None:
+            raise
+        return counted
+    if found is None or counted is None:
+        return counted or found
+    return min(counted, found, key=_width)
+
+
+def _width(answer: MeasuredAnswer) -> float:
+    """Half of an interval, in the median; infinite for one without an end."""
+    lower, upper = answer.pooled.interval()
+    halves = ((upper - lower) / 2)[~np.isnan(answer.pooled.estimate)]
+    return float(np.median(halves)) if len(halves) else float("inf")
+
+
+def _by_cells(estimand: Estimand, release: Release) -> MeasuredAnswer | None:
+    """The answer of tables that were counted for the question, with weights; None without any."""
+    schema, n = release.schema, float(release.manifest.n_rows)
+    found = []
+    for cells in weighted_cells(estimand, release.measurements, schema):
+        excess = _excess(release.measurements, schema, n)
+        try:
+            answer = answer_of_cells(estimand, cells, schema, (n, excess), len(release.tables))
+        except LostInNoiseError:
+            continue
+        pooled, notes = answer.pooled, above_notes(release)
+        found.append(replace(answer, pooled=replace(pooled, notes=(*pooled.notes, *notes))))
+    return min(found, key=_width, default=None)
+
+
+def answer_of_cells(
+    estimand: Estimand,
+    cells: WeightedCells,
+    schema: Schema,
+    about: tuple[float, float],
+    sets: int = 1,
+) -> MeasuredAnswer:
+    """The answer of sums of weights by cell.
+
+    Args:
+        estimand: a share, a table or a count.
+        cells: of its table.
+        schema: of the release.
+        about: number of records, and what weights above B are missing, in records that count in
+            full.
+        sets: of the release.
+
+    Raises:
+        LostInNoiseError: no group stands out from the noise.
+    """
+    matrices = WeightedMatrices(cells.plain, cells.squared, *about, cells.groups)
+    names, strata = cell_scores(estimand, cells.schema).names, schema.design.strata
+    if cells.schema.columns.get(strata) != schema.columns.get(strata):  # some count together
+        estimand = replace(estimand, groups=())
+    if estimand.kind == "total":
+        totals = cell_totals(estimand, cells)
+        answer = _pooled_totals(estimand, matrices, totals, schema, names=names, sets=sets)
+        told = _explain_answer(answer, estimand, matrices, schema)
+    else:
+        ratios = cell_ratios(estimand, cells)
+        told = _pooled_ratios(estimand, matrices, ratios, schema, names=names, sets=sets)
+    assert told is not None
+    return replace(told, reason=CELLS_REASON)
+
+
+def expected_weights(
+    estimand: Estimand,
+    schema: Schema,
+    rows: pl.DataFrame,
+    stddevs: Mapping[tuple[int, bool], float],
+    excess: float,
+) -> MeasuredAnswer:
+    """The answer of sums of weights by cell that are expected of a question's own tables.
+
+    Args:
+        estimand: a question that has some.
+        schema: public, with a weight.
+        rows: that stand for those of the release.
+        stddevs: power, and whether by random group → standard deviation of the noise in a cell.
+        excess: what weights above B are missing, in records that count in full.
+
+    Raises:
+        LostInNoiseError: no group stands out from the noise.
+    """
+    own = own_table(estimand, schema)
+    assert own is not None
+    records = own_records(estimand, rows, schema, own.bins, (schema.design.weight,))
+    told, t = records.schema, _factors(schema, records)
+    sizes = [told.columns[name].size for name in own.columns]
+    at = np.ravel_multi_index([records.states[name] for name in own.columns], sizes)
+    many = int(np.prod(sizes))
+    sums = np.bincount(at, t, many) * 1.0, np.bincount(at, t**2, many) * 1.0
+    cells = expected_cells(own.columns, told, sums, stddevs)
+    return answer_of_cells(estimand, cells, schema, (float(rows.height), excess))
+
+
+def _by_moments(estimand: Estimand, release: Release) -> MeasuredAnswer | None:
+    """The answer of weighted moments; None where they have none."""
     schema, n = release.schema, float(release.manifest.n_rows)
     measured = release.measurements
     own = WeightedMatrices.of_terms(estimand, measured, schema, n)
@@ -506,6 +634,20 @@ def _ratios(
     found = moment_ratios(estimand, matrices.plain, schema, sets, matrices.squared)
     if found is None:
         return None
+    names = estimand.names(schema)
+    return _pooled_ratios(estimand, matrices, found, schema, names=names, sets=len(sets))
+
+
+def _pooled_ratios(
+    estimand: Estimand,
+    matrices: WeightedMatrices[Any],
+    found: MomentRatios,
+    schema: Schema,
+    *,
+    names: tuple[str, ...],
+    sets: int,
+) -> MeasuredAnswer | None:
+    """Ratios with the variance that the design has, and what is cut off."""
     notes = (SMALL_NOTE.format(found.small),) if found.small else ()
     k, clustering = (
         len(found.estimate),
@@ -519,10 +661,10 @@ def _ratios(
         clustered = clustering.errors(own)
         sampling = clustered.sampling
     pooled = pool_parts(
-        estimand.names(schema),
+        names,
         found.estimate,
         (found.noise, sampling),
-        len(sets),
+        sets,
         (found.sizes, found.mixed, found.squared),
         *notes,
     )
@@ -543,11 +685,25 @@ def _totals(
     found = weighted_totals(estimand, matrices.plain, matrices.squared, schema, sets)
     if found is None:
         return None
-    bound = schema.design.bound(schema.columns)
-    squares = found.squares
     if isinstance(matrices.squared, SlotMoments):
         factors = [_factors(schema, records) for records in sets]
-        squares = squares * total_growth(estimand, matrices.squared, schema, sets, factors)
+        growth = total_growth(estimand, matrices.squared, schema, sets, factors)
+        found = replace(found, squares=found.squares * growth)
+    names = estimand.names(schema)
+    return _pooled_totals(estimand, matrices, found, schema, names=names, sets=len(sets))
+
+
+def _pooled_totals(
+    estimand: Estimand,
+    matrices: WeightedMatrices[Any],
+    found: WeightedTotals,
+    schema: Schema,
+    *,
+    names: tuple[str, ...],
+    sets: int,
+) -> MeasuredAnswer:
+    """The same of totals."""
+    bound, squares = schema.design.bound(schema.columns), found.squares
     spread = np.maximum(squares - found.estimate**2 / matrices.n, 0.0)
     k, clustering = len(spread), matrices.find_clustering(schema, estimand, len(spread))
     sampling, df = np.diag(matrices.factor(schema, estimand, k) * spread), np.full(k, np.inf)
@@ -563,13 +719,13 @@ def _totals(
     with np.errstate(divide="ignore", invalid="ignore"):
         share = bound**2 * np.diag(found.noise) / np.diag(covariance)
     pooled = Pooled(
-        names=estimand.names(schema),
+        names=names,
         estimate=bound * estimate,
         covariance=covariance,
         df=df,
         synthesis_share=share,
         rule=RULE,
-        sets=len(sets),
+        sets=sets,
         notes=more,
         bias=bound * matrices.excess * found.reach,
     )

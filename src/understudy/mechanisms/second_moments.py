@@ -428,7 +428,7 @@ class WeightedMoments(Mechanism[Released[NoisyWeighted], ProductNoise]):
             BudgetError: more than is left, or next to nothing.
         """
         terms.view.places(self.columns)
-        _require_weights(self._weighting, terms)
+        require_weights(self._weighting, terms)
         _require_groups(self.by, self.columns, terms)
         terms.require(spend)
         scores = self._scores(terms.schema, pure=terms.accounting == "pure")
@@ -484,7 +484,7 @@ class TermMoments(Mechanism[Released[NoisyTerms], ProductNoise]):
         terms.view.places(scores.columns)
         require_limits(self.limits, terms.schema, scores.columns)
         if self.weighting is not None:
-            _require_weights(self.weighting, terms)
+            require_weights(self.weighting, terms)
             _require_groups(self.weighting.by, scores.columns, terms)
         terms.require(spend)
         counted = f", of records with {_states(self.among, terms.schema)}" if self.among else ""
@@ -526,7 +526,7 @@ def _states(among: Mapping[str, tuple[int, ...]], schema: Schema) -> str:
     )
 
 
-def _require_weights(own: Weighting, terms: PublicContext) -> None:
+def require_weights(own: Weighting, terms: PublicContext) -> None:
     """Refuse what records cannot be weighted by.
 
     Raises:

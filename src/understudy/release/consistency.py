@@ -84,10 +84,11 @@ def require_named(data: Mapping[str, Any], schema: Schema) -> None:
         raise Fault("a sum is of a column that is not numeric")
     if kind is Kind.PRODUCTS and not set(of) <= set(columns):
         raise Fault("products are of records with values of other columns")
-    if kind is Kind.WEIGHTED or (kind is Kind.TERMS and (of or data["totals"])):
+    always = kind in (Kind.WEIGHTED, Kind.WEIGHTED_TABLE)
+    if always or (kind is Kind.TERMS and (of or data["totals"])):
         _require_weights(data, schema)
     _require_terms(data, schema)
-    if data.get("beside") and kind is not Kind.TABLE:
+    if data.get("beside") and not kind.may_stand_beside:
         raise Fault("a measurement stands beside the sets, and is no table")
     if [*data.get("ranks", ())] != (columns if kind is Kind.RANKS else []):
         raise Fault("a measurement has scores of other columns")
@@ -186,6 +187,7 @@ def _require_weights(data: Mapping[str, Any], schema: Schema) -> None:
     apart = data["of"][1:]
     fits = (
         len(weights) == 1 + bool(apart)
+        and not (apart and data["kind"] == Kind.WEIGHTED_TABLE)
         and isinstance(weights[0], NUMERIC)
         and all(_tells_apart(name, data["columns"], schema) for name in apart)
         and 0 < totals.get("bound", 0) <= weights[0].bounds[1]

@@ -42,6 +42,7 @@ from understudy.dp.released import (
     NoisyTerms,
     NoisyTotals,
     NoisyWeighted,
+    NoisyWeightedTable,
     PosteriorDraws,
     Published,
     Released,
@@ -127,8 +128,8 @@ class Content:
             scatter; the prior weight of a cell, in records, the number of cells, and whether draws
             add weight; of sweeps, the weight added to each state, and records in a block;
             parameters by name.
-        of: the numeric columns that are summed; of weighted products and terms, the column of the
-            weights; of products, columns of which a record must have a
+        of: the numeric columns that are summed; of weighted products, terms and tables, the column
+            of the weights; of products, columns of which a record must have a
             value to count; of leaf sums, the columns that nodes fix; of
             sweeps and posteriors, what each column is drawn given, as in "job<-age & sex".
         bins: bins of its numeric columns, where they are not those of the schema.
@@ -137,7 +138,8 @@ class Content:
         limits: of products and terms, where numbers of a column were cut off, if not at its bounds.
         terms: whose scores are summed, as texts.
         among: of terms, column → states of a record that counts.
-        beside: of a table, whether it was bought for answers alone: no record is drawn from it.
+        beside: of a table, with weights or without, whether it was bought for answers alone: no
+            record is drawn from it.
     """
 
     kind: Kind
@@ -237,6 +239,15 @@ def _(value: NoisyWeighted, schema: Schema) -> Content:
     totals = {"bound": value.bound, "power": value.power}
     content = Content(Kind.WEIGHTED, value.columns, block_codes(scores, schema), value.values)
     return replace(content, of=tuple(filter(None, (value.column, value.by))), totals=totals)
+
+
+@content_of.register
+def _(value: NoisyWeightedTable, schema: Schema) -> Content:
+    cells, own = value.values.reshape(-1), value.weighting
+    codes = np.arange(cells.size, dtype=np.int64)
+    content = Content(Kind.WEIGHTED_TABLE, value.columns, codes, cells, of=(own.column,))
+    totals = {"bound": own.bound, "power": own.power}
+    return replace(content, totals=totals, bins=value.bins, groups=value.groups, beside=True)
 
 
 @content_of.register
@@ -378,7 +389,7 @@ def stored_axes(
 
 def count_name(kind: Kind, axes: Collection[str]) -> str:
     """Name of the column of counts or sums, with underscores if a variable is called so."""
-    summed = Kind.SUMS, Kind.PRODUCTS, Kind.WEIGHTED, Kind.TERMS, Kind.RANKS
+    summed = (Kind.SUMS, Kind.PRODUCTS, Kind.WEIGHTED, Kind.WEIGHTED_TABLE, Kind.TERMS, Kind.RANKS)
     sums = dict.fromkeys(summed, "sum")
     name = (sums | {Kind.MEANS: "mean"}).get(kind, "count")
     while name in axes:
@@ -463,7 +474,7 @@ class Measurement(Content):
             pairs = ((n, asked.columns[n], own) for n, own in content.among.items())
             among = {n: states_in(one, schema.columns[n], own) for n, one, own in pairs}
             content = replace(content, among=among)
-        if asked is not None and content.kind is Kind.TABLE:
+        if asked is not None and content.kind.may_stand_beside:
             coarser = _coarser_bins(content.columns, asked, schema)
             content = replace(content, bins={**coarser, **content.bins})
         declared, bins = schema.columns, content.bins.items()
@@ -507,7 +518,8 @@ class Measurement(Content):
     @property
     def weighting(self) -> Weighting | None:
         """The weighting of its records; None where each counts as 1."""
-        if self.kind not in (Kind.WEIGHTED, Kind.TERMS) or not self.of:
+        weighted = (Kind.WEIGHTED, Kind.WEIGHTED_TABLE, Kind.TERMS)
+        if self.kind not in weighted or not self.of:
             return None
         totals = self.totals or {}
         apart = self.of[1] if len(self.of) > 1 else ""
@@ -600,7 +612,7 @@ class Measurement(Content):
     ) -> Measurement:
         """Read back what `to_json` and `frame` wrote."""
         columns = tuple(data["columns"])
-        bins, groups = _bins_in(data), _groups_in(data)
+        bins, groups = bins_in(data), groups_in(data)
         binned = _coarse(schema, bins, groups)
         kind = Kind(data["kind"])
         family, terms = NoiseFamily.of(data["law"]), tuple(data.get("terms", ()))
@@ -651,7 +663,7 @@ def binned_schema(data: Mapping[str, Any], schema: Schema) -> Schema:
         data: what `Measurement.to_json` gives.
         schema: the public schema of the release.
     """
-    return _coarse(schema, _bins_in(data), _groups_in(data))
+    return _coarse(schema, bins_in(data), groups_in(data))
 
 
 def limits_in(data: Mapping[str, Any]) -> Limits:
@@ -687,11 +699,13 @@ def _entry_of(name: str, values: Mapping[str, Sequence[float]]) -> dict[str, Any
     return {name: {column: list(own) for column, own in values.items()}} if values else {}
 
 
-def _bins_in(data: Mapping[str, Any]) -> Bins:
+def bins_in(data: Mapping[str, Any]) -> Bins:
+    """Read in which bins numbers were counted, where not in those of the schema; as above."""
     return {n: b if isinstance(b, int) else tuple(b) for n, b in data["bins"].items()}
 
 
-def _groups_in(data: Mapping[str, Any]) -> Groups:
+def groups_in(data: Mapping[str, Any]) -> Groups:
+    """Read which states were counted together; as above."""
     return {name: tuple(merged) for name, merged in data.get("groups", {}).items()}
 
 

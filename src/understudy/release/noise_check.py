@@ -48,7 +48,13 @@ from understudy.mechanisms.sums import holding_cells
 from understudy.mechanisms.tables import RowCount, query_of
 from understudy.release.consistency import stated_budget
 from understudy.release.manifest import PUBLIC_ROWS, Manifest, bought_rows
-from understudy.release.measurement import among_in, binned_schema, limits_in
+from understudy.release.measurement import (
+    among_in,
+    binned_schema,
+    bins_in,
+    groups_in,
+    limits_in,
+)
 from understudy.release.shape import Fault, Kind, key_of
 from understudy.schema import NUMERIC, Column, Schema
 
@@ -227,6 +233,18 @@ def _weighted_prices(step: StatedStep) -> Iterator[Priced]:
     columns, totals = tuple(told["columns"]), told["totals"]
     about = told["of"][0], float(totals["bound"]), totals["power"], *told["of"][1:]
     yield from step.priced_by(WeightedMoments(columns, *about))
+
+
+def _weighted_table_prices(step: StatedStep) -> Iterator[Priced]:
+    from understudy.features.scores import Weighting
+    from understudy.mechanisms.weighted_tables import WeightedTable
+
+    told = step.measured
+    if told is None or told["kind"] != Kind.WEIGHTED_TABLE:
+        return
+    totals, coded = told["totals"], (bins_in(told), groups_in(told))
+    weighting = Weighting(told["of"][0], float(totals["bound"]), totals["power"])
+    yield from step.priced_by(WeightedTable(tuple(told["columns"]), weighting, *coded))
 
 
 def _terms(step: StatedStep) -> Iterator[Priced]:
@@ -425,6 +443,7 @@ RULES: Final[Mapping[str, Callable[[StatedStep], Iterator[Priced]]]] = {
     "noisy successes": _successes,
     "noisy score moments": _scores,
     "noisy weighted moments": _weighted_prices,
+    "noisy weighted table": _weighted_table_prices,
     "noisy term moments": _terms,
     "noisy rank products": _ranks,
     "noisy moment": _moment,
@@ -669,6 +688,7 @@ PURCHASES: Final = (
     Purchase("noisy moment", "as published", ("sums", "means", "scatter"), _PUBLISHED),
     Purchase("noisy score moments", "paid", ("products",), _ADDED),
     Purchase("noisy weighted moments", "paid", ("weighted",), _ADDED),
+    Purchase("noisy weighted table", "paid", ("weighted-table",), _ADDED),
     Purchase("noisy term moments", "paid", ("terms",), _ADDED),
     Purchase("noisy rank products", "paid", ("ranks",), ("lattice_laplace", "discrete_gaussian")),
     Purchase("exponential mechanism", "paid", ("choice", "parameters"), ("none",)),

@@ -159,6 +159,7 @@ def _has_joint_measurement(measurements: tuple[Measurement, ...]) -> bool:
     """Return whether some measurement covers two columns together."""
     return any(
         len(measurement.columns) > 1
-        and measurement.kind not in (Kind.PRODUCTS, Kind.WEIGHTED, Kind.TERMS, Kind.RANKS)
+        and measurement.kind
+        not in (Kind.PRODUCTS, Kind.WEIGHTED, Kind.WEIGHTED_TABLE, Kind.TERMS, Kind.RANKS)
         for measurement in measurements
     )

@@ -129,6 +129,13 @@ class Kind(StrEnum):
       the score T_k(z) (Chebyshev). A term's scores are the products of these and of the contrasts
       of its levels
     """
+    WEIGHTED_TABLE = "weighted-table"
+    """Noisy sums of the weights of records, by cell.
+
+    Query: `sums by A × B, weighted by w = C up to U`, as of `weighted`
+    Cells: rows of its file that can occur
+    File: as of `table`. It stands `beside` the sets
+    """
     RANKS = "ranks"
     """Noisy sums of products of rank scores.
 
@@ -221,12 +228,18 @@ class Kind(StrEnum):
     @property
     def has_every_cell(self) -> bool:
         """True if every cell of a table has a number in it."""
-        return self in (Kind.TABLE, Kind.SUMS, Kind.MEANS, Kind.DISTRIBUTION)
+        whole = (Kind.TABLE, Kind.WEIGHTED_TABLE, Kind.SUMS, Kind.MEANS, Kind.DISTRIBUTION)
+        return self in whole
+
+    @property
+    def may_stand_beside(self) -> bool:
+        """True if it may have been bought for answers alone, in bins and groups of its own."""
+        return self in (Kind.TABLE, Kind.WEIGHTED_TABLE)
 
     @property
     def is_joint(self) -> bool:
         """True if it is of all its columns at once, so that records drawn from it relate them."""
-        apart = (*_SUMMED, Kind.LINE, Kind.HEAPS)
+        apart = (*_SUMMED, Kind.WEIGHTED_TABLE, Kind.LINE, Kind.HEAPS)
         return self not in (Kind.CHOICE, *apart)
 
     @property
@@ -292,6 +305,7 @@ _TOTALS = {
     Kind.SCATTER: ("scatter",),
     Kind.DRAWS: ("prior", "cells", "reinforced"),
     Kind.WEIGHTED: ("bound", "power"),
+    Kind.WEIGHTED_TABLE: ("bound", "power"),
 }
 
 
@@ -465,7 +479,7 @@ class _Measurement(_Plain):
     among: dict[str, list[_Count]] = {}
     """of `terms`: column → states, one of which a record that counts has."""
     beside: bool = False
-    """of a `table`: true if no record is drawn from it."""
+    """of a `table`, or a `weighted-table`: true if no record is drawn from it."""
 
 
 class _Edge(_Plain):

@@ -293,6 +293,7 @@ _KIND_WORDS = {
     Kind.SCATTER: "one number, pooled within cells",
     Kind.PRODUCTS: "sums of scores and of their products",
     Kind.WEIGHTED: "weighted sums of scores and of their products",
+    Kind.WEIGHTED_TABLE: "sum of weights in every cell",
     Kind.TERMS: "sums of terms and of their products",
     Kind.RANKS: "how far ranks of two columns go together",
     Kind.EXACT: "exact statistics, not published",

@@ -85,7 +85,13 @@ from understudy.release.manifest import Amendment, name_of
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Column, Schema
-from understudy.workflow.declared_answers import cut_off, share_out, term_moments
+from understudy.workflow.declared_answers import (
+    cut_off,
+    share_out,
+    split_weighted,
+    term_moments,
+    weighted_answers,
+)
 from understudy.workflow.describe import state_budget
 from understudy.workflow.gates import (
     open_gate,
@@ -133,6 +139,11 @@ def purchases(
         lines: column → counts of the cells of its number line, where one was released.
     """
     each, noise = Fraction(1, len(analyses)), natural_noise(budget.accounting)
+    weighted, analyses = split_weighted(tuple(analyses), schema)
+    pure = budget.accounting == "pure"
+    bought = weighted_answers(weighted, schema, (), pure=pure) if weighted else ()
+    of_weights = each * len(weighted)
+    found = [Purchase(cut_off(asked, limits), part * of_weights) for asked, part in bought]
     analyses, own_tables = by_tables(analyses, schema)
     apart = [
         NoisyTables(
@@ -148,7 +159,7 @@ def purchases(
     lined = [one for one in analyses if one not in of_levels and on_lines([one], schema)]
     alone = [one for one in lined if _by_counts_alone(one, schema)]
     numbers = [one for one in analyses if one not in of_levels and one not in alone]
-    found = [Purchase(asked, each) for asked in apart]
+    found += [Purchase(asked, each) for asked in apart]
     if of_levels:
         tables = tuple(dict.fromkeys(one.estimand(schema).columns for one in of_levels))
         share = each * len(of_levels)
@@ -165,7 +176,6 @@ def purchases(
         own = {name: ends for name, ends in limits.items() if name in columns}
         bought = SecondMoments(columns, coded, own)
         found.append(Purchase(bought, (weight - of_terms) / len(groups)))
-    pure = budget.accounting == "pure"
     for asked, part in share_out(term_moments(needs), schema, pure=pure):
         found.append(Purchase(cut_off(asked, limits), part * of_terms))
     return tuple(found)

@@ -15,7 +15,7 @@ the mean one, and at most twice that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -31,17 +31,24 @@ from understudy.inference.declared import (
     by_absences,
     by_tables,
     by_terms,
+    columns_of,
     split_halves,
 )
-from understudy.mechanisms.second_moments import SecondMoments, Sensitivity, TermMoments
+from understudy.mechanisms.second_moments import (
+    SecondMoments,
+    Sensitivity,
+    TermMoments,
+    WeightedMoments,
+)
 from understudy.mechanisms.tables import NoisyTables
+from understudy.mechanisms.weighted_tables import WeightedTable
 from understudy.methods.plan import natural_noise
 from understudy.schema import Schema
 
 if TYPE_CHECKING:
     from understudy.inference.needed_terms import NeededTerms
 
-Measured = SecondMoments | TermMoments | NoisyTables
+Measured = SecondMoments | TermMoments | WeightedMoments | NoisyTables | WeightedTable
 _LEAST, _MOST = 1 / 3, 2.0
 """Parts, over the mean one."""
 _STEPS: Final = 64  # of a mean part, so that rounding errors do not decide
@@ -67,6 +74,75 @@ def declared_answers(
     return share_out(tuple(zip(needed, hard, strict=True)), schema, pure=pure)
 
 
+def split_weighted(
+    analyses: tuple[DeclaredAnalysis, ...], schema: Schema
+) -> tuple[tuple[DeclaredAnalysis, ...], tuple[DeclaredAnalysis, ...]]:
+    """Declared analyses of which records count with their weights, and the others."""
+    if not (schema.design.weight and analyses):
+        return (), analyses
+    from understudy.inference.question import SAME_AS, WEIGHTED  # loads statistics
+
+    kinds = {one: SAME_AS.get(one.kind, one.kind) in WEIGHTED for one in analyses}
+    weighted = tuple(one for one in analyses if kinds[one])
+    return weighted, tuple(one for one in analyses if not kinds[one])
+
+
+def weighted_answers(
+    analyses: tuple[DeclaredAnalysis, ...], schema: Schema, every: tuple[str, ...], *, pure: bool
+) -> Iterator[tuple[Measured, Fraction]]:
+    """What records with weights are measured for, each with its part of what buys it all.
+
+    Everything is measured with weights and with their squares, which tell the variance; and by
+    random group, where the design has these. Each analysis has an equal part: of the moments of
+    columns that all others share, of those of its terms, or of a table of its own.
+
+    Args:
+        analyses: of a kind that has weighted answers; () for moments of all columns.
+        schema: public, with a weight.
+        every: all columns that have scores.
+        pure: whether noise goes by sums of sizes.
+    """
+    design = schema.design
+    weight, bound, groups = design.weight, design.bound(schema.columns), design.groups
+    rest, tables = by_tables(analyses, schema)
+    plain, needs = by_terms(rest, schema)
+    used = columns_of(plain, schema) if analyses else every
+    columns = tuple(name for name in used if name not in (weight, groups)) or (weight,)
+    of_terms, of_tables = (Fraction(len(own), max(len(analyses), 1)) for own in (needs, tables))
+    squares = SQUARES_SHARE / 2 if groups else SQUARES_SHARE
+    for power, own in ((1, 1 - squares), (2, squares)):
+        weighting = Weighting(weight, bound, power)
+        by_group = GROUPS_SHARE if groups and power == 1 else Fraction(0)
+        if plain or not (needs or tables):
+            part = own * (1 - of_terms - of_tables)
+            yield WeightedMoments(columns, weight, bound, power), part * (1 - by_group)
+            if by_group:
+                yield WeightedMoments(columns, weight, bound, power, groups), part * by_group
+        among = tuple(one for one in needs if groups not in (*one.columns, *one.among))
+        part, known = own * of_terms, by_group * Fraction(len(among), max(len(needs), 1))
+        for asked, share in share_out(term_moments(needs, weighting), schema, pure=pure):
+            yield asked, share * part * (1 - known)
+        if known:
+            apart = term_moments(among, replace(weighting, by=groups))
+            for asked, share in share_out(apart, schema, pure=pure):
+                yield asked, share * part * known
+        for table in tables:
+            part = own * of_tables / len(tables)
+            one = WeightedTable(table.columns, weighting, table.bins, table.groups)
+            known = by_group if groups not in table.columns else Fraction(0)
+            yield one, part * (1 - known)
+            if known:
+                cells = tuple(n for n in schema.names if n in (*table.columns, groups))
+                yield replace(one, columns=cells), part * known
+
+
+SQUARES_SHARE: Final = Fraction(1, 4)
+"""Of what buys weighted moments, for those by squared weights: variances bear more noise. Beside
+random groups, which tell variances of their own, half of it."""
+GROUPS_SHARE: Final = Fraction(1, 2)
+"""Of what buys moments by weights, for those of random groups: they tell variances alone."""
+
+
 def term_moments(
     needs: Iterable[NeededTerms], weighting: Weighting | None = None
 ) -> tuple[tuple[TermMoments, float], ...]:
@@ -84,9 +160,9 @@ def term_moments(
 def cut_off(measured: Measured, limits: Limits) -> Measured:
     """The measurement of numbers cut off at those limits that are of its columns.
 
-    A table counts numbers as they are.
+    A table counts numbers as they are, and so do weighted moments of columns.
     """
-    if isinstance(measured, NoisyTables):
+    if isinstance(measured, NoisyTables | WeightedTable | WeightedMoments):
         return measured
     own = {name: ends for name, ends in limits.items() if name in measured.columns}
     return replace(measured, limits=own)
@@ -184,10 +260,11 @@ def _join(
 def _weigh(asked: tuple[Measured, float], schema: Schema, *, pure: bool) -> float:
     """Return the weight of a measurement in the budget, over what others have."""
     measured, g = asked
-    if isinstance(measured, NoisyTables):
+    if isinstance(measured, NoisyTables | WeightedTable):
         added = schema.neighbours == "add_remove"
         squared = float(1 if added else 4 if pure else 2)
     else:
+        assert not isinstance(measured, WeightedMoments)  # these are bought for all at once
         own = Sensitivity.of(schema, measured.scores(schema, pure=pure))
         squared = float(own.l1**2 if pure else own.squared_l2)
     return float((squared * g) ** (1 / 3 if pure else 1 / 2))

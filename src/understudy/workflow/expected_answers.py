@@ -68,9 +68,11 @@ from understudy.inference.weighted import (
     answer_by_terms,
     answer_for_population,
     answer_of_members,
+    expected_weights,
 )
 from understudy.mechanisms.second_moments import SecondMoments, TermMoments, WeightedMoments
 from understudy.mechanisms.tables import NoisyTables
+from understudy.mechanisms.weighted_tables import WeightedTable
 from understudy.release.decoding import decode
 from understudy.schema import NUMERIC, Column, Continuous, Integer, Schema
 
@@ -79,8 +81,9 @@ if TYPE_CHECKING:
     from understudy.inference.question import Estimand
 
 Moments = SecondMoments | WeightedMoments | TermMoments
-Step = tuple[Moments | NoisyTables, float]
-"""What buys moments, with the standard deviation of the noise in each number."""
+Tables = NoisyTables | WeightedTable
+Step = tuple[Moments | Tables, float]
+"""What buys moments or tables, with the standard deviation of the noise in each number."""
 _MOST_ROWS = 200_000
 _FEW_ROWS = 1_000
 _ROWS_PER_STATE = 50  # so that each state is drawn
@@ -130,6 +133,10 @@ def expected_answers(
         if stddev is not None:
             found += _expect_counts(analysis, stddev, schema, rows, lined)
             continue
+        if weighed := _weighed(analysis, schema, steps):
+            excess = Assumed(sources, schema, rows, (float(rows.height), rows_stddev)).excess
+            found += _expect_weighted(analysis, weighed, schema, rows, excess)
+            continue
         assumed = Assumed(sources, schema, rows, (float(rows.height), rows_stddev))
         found += _expect_answer(analysis, assumed)
     return tuple(found)
@@ -148,6 +155,38 @@ def _own_table_noise(
         ):
             return stddev
     return None
+
+
+def _weighed(
+    analysis: DeclaredAnalysis, schema: Schema, steps: Sequence[Step]
+) -> dict[tuple[int, bool], float]:
+    """The same of the analysis' own tables of weights, by power and whether by random group."""
+    found = dict[tuple[int, bool], float]()
+    by, weight = schema.design.groups, schema.design.weight
+    for own in by_tables([analysis], schema)[1] if weight else ():
+        for asked, stddev in steps:
+            if not isinstance(asked, WeightedTable):
+                continue
+            if (asked.bins, asked.groups) == (own.bins, own.groups):
+                apart = {*asked.columns} ^ {*own.columns}
+                if not apart or apart == {by}:
+                    found[asked.weighting.power, bool(apart)] = stddev
+    return found if {(1, False), (2, False)} <= found.keys() else {}
+
+
+def _expect_weighted(
+    analysis: DeclaredAnalysis,
+    stddevs: Mapping[tuple[int, bool], float],
+    schema: Schema,
+    rows: pl.DataFrame,
+    excess: float,
+) -> list[Expected]:
+    """What is told by the tables of weights that are summed for an analysis."""
+    try:
+        found = expected_weights(analysis.estimand(schema), schema, rows, stddevs, excess)
+    except InferenceError as error:
+        return [Expected(str(analysis), "", np.nan, np.nan, str(error))]
+    return _expected(analysis, found)
 
 
 def _expect_counts(
@@ -216,7 +255,7 @@ def require_moments(
 def difficulties(
     analyses: Sequence[DeclaredAnalysis],
     schema: Schema,
-    steps: Sequence[Moments | NoisyTables],
+    steps: Sequence[Moments | Tables],
     *,
     pure: bool,
 ) -> tuple[float, ...]:
@@ -263,7 +302,7 @@ def _sources(
     own = [
         (asked, stddev)
         for asked, stddev in steps
-        if not isinstance(asked, NoisyTables) and set(asked.columns) & set(used)
+        if not isinstance(asked, Tables) and set(asked.columns) & set(used)
     ]
     of_columns = [
         source
@@ -296,7 +335,7 @@ def _limit_numbers(
             limits[name] = found
     return [
         (asked, noise)
-        if isinstance(asked, WeightedMoments | NoisyTables)  # of numbers as they are
+        if isinstance(asked, WeightedMoments | Tables)  # of numbers as they are
         else (replace(asked, limits={k: v for k, v in limits.items() if k in asked.columns}), noise)
         for asked, noise in steps
     ]
@@ -354,7 +393,7 @@ class Assumed:
         wide, part = members.wide_columns(columns), partial(members.part, columns)
         of_columns, _ = self.sources
         if by_weight:
-            about = self.n[0], self._excess
+            about = self.n[0], self.excess
             joint = WeightedMatrices.of_sources(of_columns, self.schema, wide, *about, drawn=False)
             if joint is None:
                 return None
@@ -368,7 +407,7 @@ class Assumed:
 
     def _answer_of_population(self, estimand: Estimand, records: Records) -> MeasuredAnswer | None:
         """The answer for the population."""
-        about = self.n[0], self._excess
+        about = self.n[0], self.excess
         own = WeightedMatrices.of_term_sources(
             estimand, self.sources[1], self.schema, *about, drawn=False
         )
@@ -383,7 +422,7 @@ class Assumed:
         return answer_for_population(estimand, matrices, self.schema, [records])
 
     @property
-    def _excess(self) -> float:
+    def excess(self) -> float:
         """The part of weights above B, in records that count in full."""
         design = self.schema.design
         bound = design.bound(self.schema.columns)
@@ -458,6 +497,8 @@ def expected_ranges(
             if analysis.estimand(schema).kind == "quantile":
                 found += _expect_quantiles(analysis, stddev, schema, even, lined)
             continue  # cells are counted, wherever numbers lie
+        if _weighed(analysis, schema, steps):
+            continue
         each, chance, lost = dict[str, list[float]](), 0.0, False
         for parts in _ways(analysis, schema):
             rows = with_skewed_numbers(even, schema, parts)
@@ -622,6 +663,11 @@ def _expect_answer(analysis: DeclaredAnalysis, assumed: Assumed) -> list[Expecte
     if answer is None:
         why = "second moments do not have it; it is answered by what the synthesis measures, if so"
         return [Expected(str(analysis), "", np.nan, np.nan, why)]
+    return _expected(analysis, answer)
+
+
+def _expected(analysis: DeclaredAnalysis, answer: MeasuredAnswer) -> list[Expected]:
+    """The half-widths of an answer."""
     pooled = answer.pooled
     variance = np.diag(pooled.covariance)
     noise = np.sqrt(variance * pooled.synthesis_share)

@@ -22,6 +22,7 @@ from understudy.inference.declared import (
     columns_of,
 )
 from understudy.mechanisms.second_moments import WeightedMoments
+from understudy.mechanisms.weighted_tables import WeightedTable
 from understudy.methods.plan import PlannedTable
 from understudy.methods.registry import ASSUMED_ROWS
 from understudy.models.spine import Hierarchy, TreeNoise
@@ -296,7 +297,8 @@ def _weight_remarks(request: Request, assume_rows: int | None) -> tuple[str, ...
     """
     design, schema = request.schema.design, request.schema
     asked = zip(request.answers, request.answer_steps(), strict=True)
-    steps = [step for (moments, _), step in asked if isinstance(moments, WeightedMoments)]
+    weighted = WeightedMoments | WeightedTable
+    steps = [step for (measured, _), step in asked if isinstance(measured, weighted)]
     if not steps:
         return ()
     column = schema.columns[design.weight]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -33,12 +33,10 @@ from understudy.dp.mechanism import Form, Mechanism
 from understudy.dp.released import Bins, NoisyLine, Released
 from understudy.errors import MethodError
 from understudy.features.grids import LineCells, find_limits, heaped_columns, line_times
-from understudy.features.scores import Limits, Weighting, is_within_bounds
+from understudy.features.scores import Limits, is_within_bounds
 from understudy.inference.declared import (
     DeclaredAnalysis,
     by_tables,
-    by_terms,
-    columns_of,
     public_delta,
     with_own_bins,
 )
@@ -71,8 +69,8 @@ from understudy.workflow.declared_answers import (
     cut_off,
     declared_answers,
     in_even_bins,
-    share_out,
-    term_moments,
+    split_weighted,
+    weighted_answers,
 )
 from understudy.workflow.options import SynthesisOptions
 
@@ -189,11 +187,13 @@ class Request:
         """Moments and tables that are asked for the sake of answers, each with its part."""
         every = scored_columns(self.schema)
         found: list[tuple[Mechanism[Any, Any], Fraction]] = []
-        weighted, others = _split_weighted(self.analyses, self.schema)
+        weighted, others = split_weighted(self.analyses, self.schema)
         spend = self.answers_spend
         if spend and self.schema.design.weight and (weighted or not others):
             spend = spend / 2 if others else Fraction(0)
-            found += self._weighted_answers(weighted, every, self.answers_spend - spend)
+            pure, whole = self.budget.accounting == "pure", self.answers_spend - spend
+            bought = weighted_answers(weighted, self.schema, every, pure=pure)
+            found += ((cut_off(asked, self.limits or {}), part * whole) for asked, part in bought)
         if spend:
             if not others:
                 found.append((self._moments(every), spend))
@@ -205,41 +205,6 @@ class Request:
         if self.layer_spend:
             found.append((self._moments(every), self.layer_spend))
         return tuple(found)
-
-    def _weighted_answers(
-        self, analyses: tuple[DeclaredAnalysis, ...], every: tuple[str, ...], spend: Fraction
-    ) -> Iterator[tuple[Mechanism[Any, Any], Fraction]]:
-        """Those of records with weights, and with squared weights, which tell their variance."""
-        weight, bound = self.schema.design.weight, self.schema.design.bound(self.schema.columns)
-        plain, needs = by_terms(analyses, self.schema)
-        used = columns_of(plain, self.schema) if analyses else every
-        groups = self.schema.design.groups
-        columns = tuple(name for name in used if name not in (weight, groups)) or (weight,)
-        of_terms = spend * Fraction(len(needs), max(len(analyses), 1))
-        squares = SQUARES_SHARE / 2 if groups else SQUARES_SHARE
-        for power, own in ((1, 1 - squares), (2, squares)):
-            if plain or not needs:
-                part = own * (spend - of_terms)
-                apart = GROUPS_SHARE * part if groups and power == 1 else Fraction(0)
-                yield WeightedMoments(columns, weight, bound, power), part - apart
-                if apart:
-                    yield WeightedMoments(columns, weight, bound, power, groups), apart
-            part, apart = own * of_terms, Fraction(0)
-            among = tuple(one for one in needs if groups not in (*one.columns, *one.among))
-            if groups and power == 1:
-                apart = GROUPS_SHARE * part * Fraction(len(among), max(len(needs), 1))
-            weighting = Weighting(weight, bound, power)
-            yield from self._term_answers(needs, part - apart, weighting)
-            if apart:
-                yield from self._term_answers(among, apart, replace(weighting, by=groups))
-
-    def _term_answers(
-        self, needs: tuple[NeededTerms, ...], spend: Fraction, weighting: Weighting | None = None
-    ) -> Iterator[tuple[Measured, Fraction]]:
-        """Moments of the terms that analyses need."""
-        pure = self.budget.accounting == "pure"
-        for asked, part in share_out(term_moments(needs, weighting), self.schema, pure=pure):
-            yield cut_off(asked, self.limits or {}), part * spend
 
     def _moments(self, columns: tuple[str, ...], complete: tuple[str, ...] = ()) -> SecondMoments:
         """Second moments of some columns, with the limits of these."""
@@ -432,28 +397,9 @@ class Request:
 
 
 if TYPE_CHECKING:
-    from understudy.inference.needed_terms import NeededTerms
     from understudy.release.release import Release
 
 
-def _split_weighted(
-    analyses: tuple[DeclaredAnalysis, ...], schema: Schema
-) -> tuple[tuple[DeclaredAnalysis, ...], tuple[DeclaredAnalysis, ...]]:
-    """Declared analyses that weighted moments answer, and the others."""
-    if not (schema.design.weight and analyses):
-        return (), analyses
-    from understudy.inference.question import SAME_AS, WEIGHTED  # loads statistics
-
-    kinds = {one: SAME_AS.get(one.kind, one.kind) in WEIGHTED for one in analyses}
-    weighted = tuple(one for one in analyses if kinds[one])
-    return weighted, tuple(one for one in analyses if not kinds[one])
-
-
-SQUARES_SHARE: Final = Fraction(1, 4)
-"""Of what buys weighted moments, for those by squared weights: variances bear more noise. Beside
-random groups, which tell variances of their own, half of it."""
-GROUPS_SHARE: Final = Fraction(1, 2)
-"""Of what buys moments by weights, for those of random groups: they tell variances alone."""
 _USUAL: Final = SynthesisOptions()
 
 
@@ -502,7 +448,7 @@ def request_of(
     )
     heaps_spend = (budget.amount - rows_spend) * heaps_part(schema)
     rest = budget.amount - rows_spend - heaps_spend
-    _, others = _split_weighted(declared, schema)
+    _, others = split_weighted(declared, schema)
     request = Request(
         schema,
         budget,

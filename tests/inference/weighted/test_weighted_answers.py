@@ -12,13 +12,21 @@ from night import NIGHT
 from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
+from understudy.inference.declared import declared_analyses
 from understudy.inference.question import parse
 from understudy.inference.records import Records
-from understudy.inference.weighted import WeightedMatrices, answer_for_population
+from understudy.inference.second_moments import LostInNoiseError
+from understudy.inference.weighted import (
+    WeightedMatrices,
+    answer_for_population,
+    answer_of_cells,
+)
+from understudy.inference.weighted_cells import weighted_cells
 from understudy.mechanisms.second_moments import WeightedMoments
 from understudy.mechanisms.tables import NumberLines
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema
+from understudy.workflow.declared_answers import weighted_answers
 from understudy.workflow.gates import open_gate
 
 N = 3_000
@@ -262,3 +270,133 @@ def test_coverage_is_nominal_and_without_weights_it_is_not():
     for hit in hits.values():
         assert least <= hit / repeats <= most
     assert biased < 0.1 * repeats
+
+
+SURVEY = """
+[design]
+weight = "w"
+{design}
+[columns.w]
+kind = "continuous"
+lower = 0.0
+upper = 4.0
+reviewed = true
+[columns.age]
+kind = "integer"
+lower = 18
+upper = 95
+reviewed = true
+[columns.works]
+kind = "categorical"
+levels = ["yes", "no"]
+reviewed = true
+[columns.job]
+kind = "categorical"
+levels = ["a", "b", "c", "d"]
+reviewed = true
+[columns.village]
+kind = "categorical"
+levels = {villages}
+reviewed = true
+"""
+GROUPED = 'psu = "village"\nvariance = "groups"\ndealt = "sampling plan"'
+
+
+def interviewed(n=2_000):
+    """Records of villages in which people are alike."""
+    rng = np.random.default_rng(11)
+    village = rng.integers(0, 20, n)
+    w = np.where(rng.random(n) < 0.3, 4.0, rng.uniform(0.5, 2, n))
+    works = rng.random(n) < np.clip(0.3 + 0.1 * (w > 2) + 0.02 * village, 0, 1)
+    return pl.DataFrame(
+        {
+            "w": w,
+            "age": rng.integers(18, 96, n),
+            "works": np.where(works, "yes", "no"),
+            "job": np.array([*"abcd"])[rng.integers(0, 4, n)],
+            "village": [str(k + 1) for k in village],
+        }
+    )
+
+
+def tables_of(text, design, epsilon=10**6):
+    """A question, its own tables of weights as a release has them, and its schema."""
+    villages = [str(k) for k in range(1, 21)]
+    schema = Schema.loads(SURVEY.format(design=design, villages=villages))
+    kind, _, formula = text.partition(" ")
+    asked = parse(kind, formula, schema)
+    declared = declared_analyses([text], schema)
+    budget = Budget.of(epsilon, "1e-6", "gdp")
+    gate = open_gate(Table(interviewed(), schema), budget, SeededRandomness(5))
+    bought = [*weighted_answers(declared, schema, (), pure=False)]
+    assert sum(part for _, part in bought) == 1
+    released = [gate.ask(one, spend=part * budget.amount) for one, part in bought]
+    own = [Measurement.from_released(one, f"m{k}", schema) for k, one in enumerate(released)]
+    read = [Measurement.from_json(one.to_json(), one.frame(schema), schema) for one in own]
+    return asked, read, schema
+
+
+def slow_ratio(y, counts, t):
+    """A Hájek share with what each record has of it."""
+    size = (t * counts).sum()
+    share = (t * counts * y).sum() / size
+    return share, t * counts * (y - share) / size
+
+
+@pytest.mark.parametrize("design", ["", 'deff = { default = 1.5, source = "report" }', GROUPED])
+def test_a_share_by_condition_is_that_of_the_records_with_their_weights(design):
+    """By cells, as a slow sum over the records has it: estimate, and variance by the design."""
+    text = "proportion works ~ job where (age >= 65) & (job in ['b', 'd'])"
+    asked, measured, schema = tables_of(text, design)
+    (cells,) = weighted_cells(asked, measured, schema)
+    pooled = answer_of_cells(asked, cells, schema, (2_000.0, 0.0)).pooled
+    assert pooled.names == tuple(
+        f"works[{level}] | job[{job}]" for job in "bd" for level in ("yes", "no")
+    )
+    frame, place = interviewed(), 0
+    t = frame["w"].to_numpy() / 4
+    for job in "bd":
+        counts = ((frame["age"] >= 65) & (frame["job"] == job)).to_numpy()
+        for level in ("yes", "no"):
+            y = (frame["works"] == level).to_numpy()
+            share, z = slow_ratio(y, counts, t)
+            if design == GROUPED:
+                village = frame["village"].cast(int).to_numpy() - 1
+                sums = np.bincount(village, z, 20)
+                parts = np.bincount(village, t * counts, 20) / (t * counts).sum()
+                variance = ((sums - sums.mean()) ** 2).sum() / (1 - (parts**2).sum())
+            else:
+                variance = (1.5 if design else 1.0) * (z**2).sum() * 2_000 / 1_999
+            assert pooled.estimate[place] == pytest.approx(share, abs=2e-3)
+            assert pooled.covariance[place, place] == pytest.approx(variance, rel=0.02)
+            place += 1
+
+
+def test_a_count_by_condition_is_that_of_the_population_and_has_its_bias():
+    text = "count works == 'yes' where age >= 65"
+    asked, measured, schema = tables_of(text, "contribution = 2.0")
+    (cells,) = weighted_cells(asked, measured, schema)
+    frame = interviewed()
+    cut = float(np.maximum(frame["w"].to_numpy() - 2, 0).sum() / 2)
+    pooled = answer_of_cells(asked, cells, schema, (2_000.0, cut)).pooled
+    y = ((frame["works"] == "yes") & (frame["age"] >= 65)).to_numpy()
+    kept = np.minimum(frame["w"].to_numpy(), 2)
+    assert pooled.estimate[0] == pytest.approx((kept * y).sum(), abs=0.5)
+    z = kept * y
+    variance = 2_000 / 1_999 * ((z**2).sum() - z.sum() ** 2 / 2_000)
+    assert pooled.covariance[0, 0] == pytest.approx(variance, rel=0.02)
+    assert pooled.bias[0] == pytest.approx(2 * cut)
+    low, high = pooled.interval()
+    assert low[0] < (frame["w"].to_numpy() * y).sum() < high[0]
+
+
+def test_tables_of_weights_leave_other_questions_and_lost_groups_unanswered():
+    text = "proportion works where age >= 65"
+    asked, measured, schema = tables_of(text, "")
+    other = parse("proportion", "works where age >= 40", schema)
+    assert not [*weighted_cells(other, measured, schema)]
+    assert not [*weighted_cells(asked, measured[:1], schema)]  # no squares, so no variance
+    _, noisy, _ = tables_of(text, "", epsilon=0.001)
+    (cells,) = weighted_cells(asked, noisy, schema)
+    with pytest.raises(LostInNoiseError):
+        answer_of_cells(asked, cells, schema, (2_000.0, 0.0))
