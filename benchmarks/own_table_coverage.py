@@ -1,6 +1,6 @@
 """Do intervals of declared questions that buy a table of their own cover, kind by kind?
 
-    python benchmarks/own_table_coverage.py [--repetitions 250] [--seed 1]
+    python benchmarks/own_table_coverage.py [--repetitions 250] [--seed 1] [--weighted]
 
 Of each question of `QUESTIONS` the own table is drawn again and again, without a release: n records
 are drawn from the population (`populations.py`), counted in the bins of the table, and noise of a

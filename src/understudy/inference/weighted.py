@@ -414,8 +414,8 @@ def expected_weights(
     sizes = [told.columns[name].size for name in own.columns]
     at = np.ravel_multi_index([records.states[name] for name in own.columns], sizes)
     many = int(np.prod(sizes))
-    sums = np.bincount(at, t, many) * 1.0, np.bincount(at, t**2, many) * 1.0
-    cells = expected_cells(own.columns, told, sums, stddevs)
+    plain, squared = (np.bincount(at, t**power, many).astype(np.float64) for power in (1, 2))
+    cells = expected_cells(own.columns, told, (plain, squared), stddevs)
     return answer_of_cells(estimand, cells, schema, (float(rows.height), excess))
 
 

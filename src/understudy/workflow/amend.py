@@ -141,9 +141,9 @@ def purchases(
     each, noise = Fraction(1, len(analyses)), natural_noise(budget.accounting)
     weighted, analyses = split_weighted(tuple(analyses), schema)
     pure = budget.accounting == "pure"
-    bought = weighted_answers(weighted, schema, (), pure=pure) if weighted else ()
+    parts = [*weighted_answers(weighted, schema, (), pure=pure)] if weighted else []
     of_weights = each * len(weighted)
-    found = [Purchase(cut_off(asked, limits), part * of_weights) for asked, part in bought]
+    found = [Purchase(cut_off(own, limits), part * of_weights) for own, part in parts]
     analyses, own_tables = by_tables(analyses, schema)
     apart = [
         NoisyTables(
