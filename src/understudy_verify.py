@@ -1360,7 +1360,7 @@ class Release:
                 f"sums and products of scores of {', '.join(one['columns'])}, weighted by "
                 f"{self._weighting(one)}"
             ),
-            "weighted-table": re.escape(f"sums by {joined}, weighted by {self._weighed(one)}"),
+            "weighted-table": re.escape(f"sums by {joined}, weighted by {self._weighting(one)}"),
             "terms": re.escape(
                 f"sums and products of the terms {', '.join(one.get('terms', []))}"
                 + self._among(one)
