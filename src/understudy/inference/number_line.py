@@ -6,6 +6,10 @@ How both are put together: `inference.noisy_tables`.
 to n/B of n records if B bins were alike; a line tells it up to noise, of which a number that cuts a
 bin of m cells meets 1.96·σ·√m/2. The line is taken where that is less, and where there is no table.
 
+A method may have bins of its own, which lines do not divide. Then tables and lines cannot be put
+together, and lines alone are taken where they have so many more cells F than there are bins B that
+n/B − n/F is more than their noise up to the middle of all cells.
+
 **Gini coefficients.** With c_j records in cell j, N of them and S the sum of their numbers, m_j the
 middle of the cell and |m_i − m_j| the matrix M, the coefficient is
 
@@ -41,6 +45,7 @@ Fractional Programming", Management Science 13, 492-498; the noise is ours.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
@@ -70,6 +75,7 @@ from understudy.inference.records import ABSENT, Records
 from understudy.inference.second_moments import LostInNoiseError
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
+from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Schema
 
 REASON = (
@@ -105,21 +111,22 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     coarse = few or not is_finer(fine, column)
     if coarse and estimand.kind != "gini" and not (tables and told):
         return None
+    finest = finest_line(release.measurements, name, release.schema) or line
+    known: Sequence[Measurement] = release.measurements
+    if coarse and _hide_less(line, finest, column, n_rows):
+        known, tables = [one for one in known if one.kind is Kind.LINE], ()
     in_states = coarse and bool(tables)
-    if not in_states:
-        line = finest_line(release.measurements, name, release.schema) or line
-    cells = release.schema.part([name]) if in_states else line_schema(line, release.schema)
-    measured = tables if in_states else (line, *tables)
+    cells = release.schema.part([name]) if in_states else line_schema(finest, release.schema)
+    measured = tables if in_states else (finest, *tables)
     about = n_rows, release.manifest.inference.rows_stddev
-    own = None if in_states else line
-    table = column_counts(name, release.measurements, release.schema, about, own)
+    table = column_counts(name, known, release.schema, about, None if in_states else finest)
     counted: Counted
     if estimand.kind == "quantile":
         heavy = not all(one.family.is_gaussian for one in measured)
         counted = table_quantiles(estimand, table, cells, len(measured), heavy=heavy)
     elif estimand.kind in _BY_CELLS:
-        known = Records.complete_of(release.tables[0], release.schema, (name,))
-        scores = estimand.scores(known)
+        complete = Records.complete_of(release.tables[0], release.schema, (name,))
+        scores = estimand.scores(complete)
         counts = scores.quantity != ABSENT
         shown = scores.value[counts] if counts.any() else np.zeros(1)
         counted = _BY_CELLS[estimand.kind](estimand, table, cells, len(measured), shown)
@@ -134,6 +141,16 @@ def _tells_more(line: Measurement, fine: Numeric, coarse: Numeric, n_rows: int) 
         sum(not interval.spike for interval in column.intervals) for column in (fine, coarse)
     )
     return Z_95 * line.stddev * math.sqrt(cells / bins) / 2 < n_rows / bins
+
+
+def _hide_less(usual: Measurement, finest: Measurement, column: Numeric, n_rows: int) -> bool:
+    """Return whether lines alone tell more of numbers than tables in bins that they do not divide.
+
+    Lines have two cells more, beyond the bounds.
+    """
+    few, many = (len(line.counts) - 2 for line in (usual, finest))
+    noise = math.hypot(usual.stddev * math.sqrt(few), finest.stddev * math.sqrt(many / few))
+    return Z_95 * noise / 2 < n_rows / column.size - n_rows / many
 
 
 _ITERATIONS = 50

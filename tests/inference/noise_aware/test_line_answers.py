@@ -6,6 +6,7 @@
 
 import datetime
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,7 @@ import understudy as us
 from schemas import Day, column
 from understudy.data.table import Table as Rows
 from understudy.errors import BudgetError
-from understudy.features.grids import LineCells, coarse_states, line_bins
+from understudy.features.grids import MOST_TIMES, LineCells, coarse_states, line_bins
 from understudy.inference.bin_bias import value_ranges
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import ratios, table_estimates
@@ -26,7 +27,7 @@ from understudy.inference.noisy_tables import (
     line_of,
     line_table,
 )
-from understudy.inference.number_line import REASON
+from understudy.inference.number_line import REASON, line_answer
 from understudy.inference.quantiles import counted_curve
 from understudy.inference.question import parse
 from understudy.release.measurement import Measurement
@@ -375,6 +376,31 @@ def test_a_release_answers_from_its_lines(released, kind, formula, p, exact):
     assert any("beyond" in note or "outside" in note for note in answer.notes) == (
         kind in ("mean",)
     )
+
+
+def test_lines_alone_answer_where_they_do_not_divide_the_bins_and_hide_less():
+    """The table has counts in 80 even bins, of which a line in its own has 64 or 1,024."""
+    rng, n = np.random.default_rng(9), 200_000
+    text = COLUMNS["skewed"].replace("bins = [0, 5000, 20000, 50000]", "bins = 80")
+    schema = Schema.loads(HEAD.format(n=n) + text)
+    coarse, numbers = schema_of("skewed"), people("skewed", rng, n)
+    edges = [line_bins(coarse.columns["x"], times) for times in (1, MOST_TIMES)]
+    table = counted(numbers, schema, rng, Kind.TABLE, 14.0)
+    usual, finer = (counted(numbers, coarse, rng, Kind.LINE, 20.0, bins=own) for own in edges)
+    widths = {}
+    for name, measured in (("usual", [table, usual]), ("finer", [table, usual, finer])):
+        made = SimpleNamespace(
+            measurements=measured,
+            schema=schema,
+            tables=[pl.DataFrame({"x": numbers})],
+            manifest=SimpleNamespace(n_rows=n, inference=SimpleNamespace(rows_stddev=0.0)),
+        )
+        answer, _ = line_answer(parse("quantile", "x", schema, probability=0.5), made)
+        (low,), (high,) = answer.pooled.interval()
+        assert low <= np.median(numbers) <= high
+        widths[name] = high - low
+    assert widths["usual"] >= 625  # a bin
+    assert widths["finer"] < widths["usual"] / 4
 
 
 def test_a_line_is_finer_than_the_table(released):
