@@ -31,7 +31,8 @@ Differentially Private Synthetic Data", PVLDB 15(11), 2599-2612, doi:10.14778/35
 In each round the exponential mechanism picks the candidate whose table is farthest from the
 model, less what noise alone would put into it; its table is bought, and the model fitted to all
 tables so far. A round that changed the model by no more than noise makes the next ones dearer:
-noise is halved. The last round takes all that is left.
+noise is halved. The last round takes all that is left. A method may have tables of all columns
+bought with it instead, where another pair would save less distance (`methods.two_way_risk`).
 
 * **Public**: candidates, their weights, the largest model, costs.
 * The size limit is a rule in released numbers (the columns measured so far, `TreeLimit`), followed
@@ -62,7 +63,7 @@ from understudy.dp.budget import Accounting, Budget
 from understudy.dp.calibration import NoiseName, calibrate
 from understudy.dp.gate import Gate
 from understudy.dp.mechanism import Form
-from understudy.dp.released import NoisyTable
+from understudy.dp.released import NoisyTable, Released
 from understudy.graphical.estimation import MaxEntropy
 from understudy.graphical.factors import firm_boxes
 from understudy.graphical.junction_tree import Columns, TreeLimit
@@ -83,6 +84,7 @@ from understudy.methods.binning import fine_bins
 from understudy.methods.marginal_based import MarginalMethod, fit_of
 from understudy.methods.noisy_marginals import CompressedDomain, Lines
 from understudy.methods.plan import PlannedTable, Workload, planned_rounds
+from understudy.methods.two_way_risk import TwoWayRisk
 from understudy.models.model import Model
 from understudy.schema import Schema
 from understudy.schema.stacked_tables import table_counts
@@ -90,6 +92,8 @@ from understudy.schema.stacked_tables import table_counts
 _STEPS = 12
 """Steps of the fit between two rounds; the last fit runs until it has converged."""
 Fit = Callable[[Sequence[NoisyTable], MaxEntropy | None], MaxEntropy]
+ColumnsAgain = Callable[[Fraction], list[NoisyTable]]
+"""Buys a table of each column once more, for a cost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +163,7 @@ def run_rounds(
     spent: Fraction,
     pace: Pace,
     fit: Fit,
+    again: ColumnsAgain | None = None,
 ) -> list[NoisyTable]:
     """Buy tables until the budget is spent, or somebody asks to stop; known ones stand first.
 
@@ -169,8 +174,10 @@ def run_rounds(
         spent: what was spent on the tables known before.
         pace: how to spend it.
         fit: fits a model to tables, starting from an earlier one.
+        again: buys what takes the place of rounds that would save less distance.
     """
     marginals, left, cost = list(known), pace.spend, min(pace.first, pace.spend)
+    risk = _risk(gate, known)
     n_rows = max(float(known_rows(gate)), 1.0)
     firm, needed = firm_boxes(gate.schema.sizes, gate.schema.domain.boxes, pace.model_cells)
     model = fit(marginals, None)
@@ -185,10 +192,58 @@ def run_rounds(
         (released,) = gate.ask(NoisyTables([winner], noise=pace.noise), spend=this.table)
         marginals.append(released.value)
         model = fit(marginals, model)
+        _note(risk, gate, released, before[winner], this.cost)
+        if again is not None and left > 0 and _prefers_columns(risk, gate, model, left, spent):
+            return [*marginals, *again(left)]
         noise = mean_size(pace.noise, released.noise.stddev) * _cells(gate, winner)
         if _count_changed_records(gate, winner, earlier, before[winner], model) <= noise:
             cost *= _faster(gate.budget.accounting)
     return marginals
+
+
+def _risk(gate: Gate, known: Sequence[NoisyTable]) -> TwoWayRisk:
+    """What is known of errors before rounds: by the best table of each column alone."""
+    precision = dict.fromkeys(gate.schema.names, 0.0)
+    for one in known:
+        if len(one.columns) == 1:
+            (name,) = one.columns
+            merged = max(one.counts.size / gate.schema.columns[name].size, 1.0)
+            precision[name] = max(precision[name], 1 / (merged * one.stddev**2))
+    return TwoWayRisk(np.array([*precision.values()]))
+
+
+def _note(
+    risk: TwoWayRisk,
+    gate: Gate,
+    released: Released[NoisyTable],
+    before: NDArray[np.floating],
+    cost: Fraction,
+) -> None:
+    """Take in a round's table, and what the model said before."""
+    table = released.value
+    places = tuple(gate.schema.names.index(name) for name in table.columns)
+    counts = np.asarray(table.counts, dtype=np.float64)
+    said = np.asarray(before, dtype=np.float64).reshape(counts.shape)
+    risk.note(places, counts, said, released.noise.stddev**2, float(cost))
+
+
+def _prefers_columns(
+    risk: TwoWayRisk, gate: Gate, model: MaxEntropy, left: Fraction, spent: Fraction
+) -> bool:
+    """Return whether what is left had better buy tables of all columns.
+
+    Args:
+        risk: what is known of errors.
+        gate: whose columns the model has.
+        model: of all tables so far.
+        left: of the budget.
+        spent: on the tables known before rounds.
+    """
+    if not spent:
+        return False
+    counts = [np.maximum(model.marginal((j,)), 0.0) for j in range(len(gate.schema.names))]
+    more = float(left / spent) ** (2 if gate.budget.accounting == "pure" else 1)
+    return risk.prefers_columns(counts, more * risk.columns, float(left))
 
 
 def expected_effort(
@@ -354,6 +409,7 @@ class AdaptiveMethod(MarginalMethod):
         *,
         bought: Fraction,
         lines: Lines | None = None,
+        again: ColumnsAgain | None = None,
     ) -> Model:
         """The model after rounds that spend what pace says.
 
@@ -365,6 +421,7 @@ class AdaptiveMethod(MarginalMethod):
             workload: of the merged columns.
             bought: what the known tables cost.
             lines: what number lines say, where rounds are to know.
+            again: buys what takes the place of rounds that would save less distance.
         """
         n_rows, view = known_rows(gate), gate.group(merged.groups)
 
@@ -379,7 +436,7 @@ class AdaptiveMethod(MarginalMethod):
                 model_cells=self._cells,
             )
 
-        marginals = run_rounds(view, known, workload, spent=bought, pace=pace, fit=fit)
+        marginals = run_rounds(view, known, workload, spent=bought, pace=pace, fit=fit, again=again)
         return self._through(gate, marginals, n_rows)
 
 

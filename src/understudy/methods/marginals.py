@@ -23,6 +23,9 @@
 4. Rounds as in AIM (`methods.aim`), fewer and dearer ones at first. A column in one
    group tells nothing of a pair. Where noise leaves few cells (`TRIPLES_ROOM`), tables of three are
    no candidates, and first rounds are twice as dear: a cheap choice among many is mostly noise.
+   Where released values say that another pair would save less of the distance of pairs than all
+   columns would for its cost, the rest buys a table of each column (`methods.two_way_risk`),
+   unless an option says what is wanted, or what one-way tables cost.
 5. The model of greatest entropy that fits all tables, regularised in proportion to the noise
    (`graphical.estimation`), what ranks say of these (`methods.ranks`), and second
    moments, if the release bought some. Their sums of numbers move tables of one column
@@ -257,7 +260,13 @@ class Marginals(AdaptiveMethod):
             noise=self._noise(gate.budget),
         )
         bought = spend - left
-        return self._in_rounds(gate, merged, known, pace, workload, bought=bought, lines=lines)
+        plain = not (self.degree or self.target or self.workload or self.priority)
+        again = None
+        if plain and self.one_way_share is None:
+            again = partial(self._one_ways, gate, weights=size_weights(schema, 2 / 3))
+        return self._in_rounds(
+            gate, merged, known, pace, workload, bought=bought, lines=lines, again=again
+        )
 
     def _before_rounds(
         self, schema: Schema, spend: Fraction, budget: Budget

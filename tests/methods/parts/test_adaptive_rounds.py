@@ -51,13 +51,17 @@ def gate_of(n=2_000, epsilon="1", delta="0.000001", seed=1, rows="public", **mor
 def rounds_of(gate):
     """For each round its cost, the columns, and the deviation of the table.
 
-    Tables of single columns come before, once or twice, and what ranks cost.
+    Tables of single columns come before, once or twice, and what ranks cost. They may take the
+    place of the last rounds, all of them at once and without a choice.
     """
     measured = [one for one in gate.measured if not isinstance(one.value, NoisyRanks)]
     found, kinds = [], [one.value for one in measured]
     first = next((k for k, one in enumerate(kinds) if not isinstance(one, NoisyTable)), len(kinds))
     assert first in (D, 2 * D)
-    for choice, table in zip(measured[first::2], measured[first + 1 :: 2], strict=True):
+    again = first < len(kinds) and all(isinstance(one, NoisyTable) for one in kinds[-D:])
+    last = len(kinds) - D * again
+    assert all(one.columns == (f"x{j}",) for j, one in enumerate(kinds[last:]))
+    for choice, table in zip(measured[first:last:2], measured[first + 1 : last : 2], strict=True):
         assert choice.value.columns == table.value.columns
         spent = gate.ledger[choice.entry - 1].spent + gate.ledger[table.entry - 1].spent
         found.append((spent, table.value.columns, table.noise))

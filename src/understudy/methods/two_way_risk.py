@@ -1,0 +1,151 @@
+"""What tables save of the distance of pairs of columns, estimated from released values.
+
+Rounds buy tables of pairs; the same budget could buy all tables of single columns once more. Of d
+columns each is in d − 1 pairs, so little noise less in each of many columns may save more than
+another pair. Both are told in records of L1 distance, summed over all pairs of columns, with the
+mean size of a normal error of the same variance in each cell.
+
+* **A pair that was measured.** With y the noisy table, m what the model said before, and v the
+  variance of noise in each of k cells, s² = |y − m|²/k − v estimates without bias the mean squared
+  error that the model had: the choice came before the noise of the table, so that the best of many
+  is not taken for better than it is. Afterwards the error has the variance s²v/(s² + v) at best.
+* **All columns once more.** A cell of two independent columns with shares p and q has an error
+  of variance npq, as rows scatter about any model, and q²·v + p²·w by noise in the columns. With
+  more precise columns only the latter falls. A pair in a table has the noise of that besides.
+
+Of triples a pair is in d − 2, a column in (d − 1)(d − 2)/2: that is half as many for each pair as
+there are pairs of a column. And pairs tell of others by way of columns that they share. So rounds
+give way to columns where a pair saves less than half as much for its cost (`PAIR_WORTH`).
+
+All of it is post-processing. What the rest of the budget buys follows from released values, as
+rounds do: nothing more is paid for the decision.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from understudy._arrays import Floats
+
+PAIR_WORTH = 2.0
+"""How much distance that a pair saves counts, beside distance that columns save."""
+LATEST = 2
+"""Rounds whose savings tell what the next one would save; one of a single column saves no pair."""
+_MEAN_SIZE = math.sqrt(2 / math.pi)
+
+
+def saved_by_pairs(counts: Floats, before: Floats, variance: float) -> float:
+    """Estimate what a table saves of the distance of its pairs of columns, in records.
+
+    Args:
+        counts: as measured, with an axis for each column.
+        before: what the model said of them; the same shape.
+        variance: of the noise in each cell.
+
+    Example:
+        >>> near, far = np.array([[50.0, 50], [50, 50]]), np.array([[90.0, 10], [10, 90]])
+        >>> [round(saved_by_pairs(far, one, 100.0)) for one in (near, far)]
+        [93, 0]
+    """
+    saved = 0.0
+    for kept in combinations(range(counts.ndim), 2):
+        others = tuple(axis for axis in range(counts.ndim) if axis not in kept)
+        moved = (counts - before).sum(axis=others)
+        noise = variance * counts.size / moved.size
+        error = float((moved**2).mean()) - noise
+        if error > 0:
+            left = error * noise / (error + noise)
+            saved += moved.size * _MEAN_SIZE * (math.sqrt(error) - math.sqrt(left))
+    return saved
+
+
+def saved_by_columns(
+    counts: Sequence[Floats],
+    variances: tuple[Floats, Floats],
+    measured: dict[tuple[int, int], float],
+) -> float:
+    """Estimate what more precise columns save of the distance of all pairs, in records.
+
+    Args:
+        counts: of the states of each column, as the model has them; none negative.
+        variances: of the noise in each state of a column, before and after, shape (columns,).
+        measured: pair of places, ascending → variance of noise in each of its cells.
+
+    Example:
+        >>> even = [np.full(2, 500.0)] * 3
+        >>> after = np.array([25.0, 25, 25])
+        >>> round(saved_by_columns(even, (4 * after, after), {}), 1)
+        10.7
+    """
+    total, saved = max(float(counts[0].sum()), 1.0), 0.0
+    shares = [each / total for each in counts]
+    for i, j in combinations(range(len(counts)), 2):
+        p, q = shares[i][:, None], shares[j][None, :]
+        still = total * p * q + measured.get((i, j), 0.0)
+        before, after = (
+            float(np.sqrt(still + each[i] * q**2 + each[j] * p**2).sum()) for each in variances
+        )
+        saved += _MEAN_SIZE * (before - after)
+    return saved
+
+
+@dataclass
+class TwoWayRisk:
+    """What is known of the errors of columns and pairs, as rounds go on.
+
+    Attributes:
+        columns: precision of the tables of each column alone, in groups; shape (columns,).
+        known: precision of each column by all tables that hold it, shape (columns,).
+        measured: pair of places, ascending → variance of noise in each of its cells.
+        latest: what the pairs of each round saved, and its cost.
+    """
+
+    columns: Floats
+    known: Floats = field(init=False)
+    measured: dict[tuple[int, int], float] = field(default_factory=dict)
+    latest: list[tuple[float, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Nothing is known but tables of one column."""
+        self.known = self.columns.copy()
+
+    def note(
+        self, places: tuple[int, ...], counts: Floats, before: Floats, variance: float, cost: float
+    ) -> None:
+        """Take in a round.
+
+        Args:
+            places: of the columns of its table, ascending.
+            counts: as measured, with an axis for each of them.
+            before: what the model said of these; the same shape.
+            variance: of the noise in each cell.
+            cost: of the round.
+        """
+        for place, size in zip(places, counts.shape, strict=True):
+            self.known[place] += size / (variance * counts.size)
+        for a, b in combinations(range(len(places)), 2):
+            noise = variance * counts.size / (counts.shape[a] * counts.shape[b])
+            pair = places[a], places[b]
+            self.measured[pair] = 1 / (1 / self.measured.get(pair, math.inf) + 1 / noise)
+        self.latest.append((saved_by_pairs(counts, before, variance), cost))
+
+    def prefers_columns(self, counts: Sequence[Floats], precision: Floats, cost: float) -> bool:
+        """Return whether tables of all columns would save more than another pair, for their cost.
+
+        Args:
+            counts: of each column's states, as the model has them.
+            precision: that they would add, shape (columns,).
+            cost: of all of them, more than 0.
+        """
+        latest = self.latest[-LATEST:]
+        if len(latest) < LATEST:
+            return False
+        by_pair = sum(saved for saved, _ in latest) / sum(paid for _, paid in latest)
+        variances = 1 / self.known, 1 / (self.known + precision)
+        by_columns = saved_by_columns(counts, variances, self.measured) / cost
+        return PAIR_WORTH * by_pair < by_columns
