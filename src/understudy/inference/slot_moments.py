@@ -200,7 +200,7 @@ class SlotMoments:
 
     def _spread(self, weights: Floats) -> list[Floats]:
         """Place weights of each slot in the rows of `joint`: arrays of shape (k, rows)."""
-        found = []
+        found: list[Floats] = []
         for rows, part in zip(self.rows, self.blocks(weights), strict=True):
             found.append(np.zeros((len(weights), len(self.joint.whole))))
             found[-1][:, rows] = part
