@@ -23,7 +23,7 @@ from understudy.dp.gate import Gate
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
 from understudy.features.design import Computed, LevelValues
-from understudy.features.scores import RankScores
+from understudy.features.scores import RankScores, Weighting
 from understudy.graphical.junction_tree import TreeLimit
 from understudy.mechanisms.private_selection import PrivateSelection, TableDistance
 from understudy.mechanisms.regression import Regression
@@ -51,6 +51,7 @@ from understudy.mechanisms.tables import (
 )
 from understudy.mechanisms.urn import Urn
 from understudy.mechanisms.votes import Votes
+from understudy.mechanisms.weighted_tables import WeightedTable
 from understudy.papers.categorical_models import StateLogit, StateTable
 from understudy.papers.column_models import NumberModel, SequentialModel
 from understudy.papers.empirical_distribution import CumulativeDistributions
@@ -159,6 +160,12 @@ class Spied(Table):
 
     def score_products(self, *args):
         return self._note("score_products", *args)
+
+    def grouped_products(self, *args):
+        return self._note("grouped_products", *args)
+
+    def weighted_counts(self, *args):
+        return self._note("weighted_counts", *args)
 
     def rank_sums(self, *args):
         return self._note("rank_sums", *args)
@@ -293,6 +300,7 @@ def mechanisms(schema, words=PARAMETERS[0]):
         "Urn": Urn(columns=("a", "b"), reinforced=True, n_rows=3),
         "TermMoments": TermMoments(("a",), among={"a": (0,)}),
         "WeightedMoments": WeightedMoments(("a",), "d", 2.0),
+        "WeightedTable": WeightedTable(("a", "b"), Weighting("d", 2.0, 1)),
         "Votes": Votes(
             kind="ols",
             outcome=(Computed("d"),),
