@@ -176,7 +176,7 @@ def escape_controls(text: str) -> str:
     r"""The text with a sign in the place of what would act instead of being seen.
 
     Example:
-        >>> shown("red\x1b[31m, \u202eback")
+        >>> escape_controls("red\x1b[31m, \u202eback")
         'red�[31m, �back'
     """
     if text.isprintable():  # which none of these is; most texts are, and there may be many

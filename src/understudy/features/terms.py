@@ -23,7 +23,7 @@ Scores are whole multiples of 1/`UNIT`, from each record alone: numbers are roun
 and cut to ±1, contrasts times these rounded towards 0. So no vector exceeds its stated length.
 
 Example:
-    >>> [str(one) for one in closed([Term.read("sex:age**2")])]
+    >>> [str(one) for one in close_terms([Term.read("sex:age**2")])]
     ['age', 'sex', 'age**2', 'age:sex', 'age**2:sex']
 """
 

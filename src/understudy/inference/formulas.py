@@ -103,7 +103,7 @@ def split_comparisons(formula: str) -> Iterator[str]:
     """Each comparison in a formula, as a text of its own.
 
     Example:
-        >>> [*compared("0 + {(income > 25000) & (3 <= age < 7)}")]
+        >>> [*split_comparisons("0 + {(income > 25000) & (3 <= age < 7)}")]
         ['income > 25000', '3 <= age < 7']
     """
     for factor in _factors(formula):

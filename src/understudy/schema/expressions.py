@@ -131,9 +131,9 @@ def join_conditions(code: str) -> str:
     """An expression with & and | in the place of `and`, `or`, lists and chains; else as it is.
 
     Example:
-        >>> joined("3 <= age < 7")
+        >>> join_conditions("3 <= age < 7")
         '(3 <= age) & (age < 7)'
-        >>> joined("children > 0 and `in work` in [0, 2]")
+        >>> join_conditions("children > 0 and `in work` in [0, 2]")
         '(children > 0) & ((`in work` == 0) | (`in work` == 2))'
     """
     if not _SPELLED.search(code):
