@@ -13,25 +13,40 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from formulaic import Formula, model_matrix
-from formulaic.errors import FormulaicError
-from formulaic.transforms import TRANSFORMS
 
 from understudy._arrays import Floats
 from understudy.errors import InferenceError, nearest
 from understudy.schema.expressions import python_tree
 
+# The library of formulas, and pandas behind it, takes long, and few questions need it.
+if TYPE_CHECKING:
+    import pandas as pd
+    from formulaic import Formula
+
 _EXPRESSION = "0 + {"  # an expression, as a formula with one column
 _BUILTINS = {"abs", "bool", "float", "int", "max", "min", "round"}
-_FUNCTIONS = _BUILTINS | set(TRANSFORMS)
-# In lower layers a faulty formula ends in one of these, depending on where the fault is.
-_FAULTS = (FormulaicError, SyntaxError, ArithmeticError, LookupError, TypeError, ValueError)
 _LOST = (AttributeError, RecursionError)
 """What the library ends in where brackets lack their other half, or nest without end."""
+
+
+@lru_cache(maxsize=1)
+def _functions() -> frozenset[str]:
+    """Names of the functions that a formula may call."""
+    from formulaic.transforms import TRANSFORMS
+
+    return frozenset(_BUILTINS | set(TRANSFORMS))
+
+
+@lru_cache(maxsize=1)
+def _faults() -> tuple[type[Exception], ...]:
+    """What a faulty formula ends in, in lower layers: it depends on where the fault is."""
+    from formulaic.errors import FormulaicError
+
+    return FormulaicError, SyntaxError, ArithmeticError, LookupError, TypeError, ValueError
 
 
 def quote_name(name: str) -> str:
@@ -46,11 +61,13 @@ def parse(formula: str) -> Formula:
     Raises:
         InferenceError: it is not one; shows the place.
     """
+    from formulaic import Formula
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SyntaxWarning)  # as in `python_tree`
             return Formula(formula)
-    except (*_FAULTS, *_LOST) as error:
+    except _faults() + _LOST as error:
         raise InferenceError(
             f"The formula {_show_formula(formula)!r} cannot be read: {_first_line(error)}; "
             "expected something like 'income ~ age + C(region)', or 'income > 0' in braces within "
@@ -70,8 +87,9 @@ def columns_of(formula: str, known: Iterable[str]) -> tuple[str, ...]:
     """
     table = tuple(known)
     used = set(_names(formula))
-    for name in sorted(used - set(table) - _FUNCTIONS):
-        raise InferenceError(unknown(name, table))
+    for name in sorted(used - set(table)):
+        if name not in _functions():
+            raise InferenceError(unknown(name, table))
     return tuple(name for name in table if name in used)
 
 
@@ -90,7 +108,8 @@ def unknown(name: str, table: Iterable[str]) -> str:
     """The sentence that says that a name is no column, with the nearest one that is."""
     names = list(table)
     # A column is meant sooner than a function, and no name that is short is near another one.
-    close = nearest(name, names) or nearest(name, sorted(one for one in _FUNCTIONS if len(one) > 2))
+    functions = sorted(one for one in _functions() if len(one) > 2)
+    close = nearest(name, names) or nearest(name, functions)
     meant = f"; did you mean {close!r}?" if close else ""
     shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     return (
@@ -106,10 +125,8 @@ def split_comparisons(formula: str) -> Iterator[str]:
         >>> [*split_comparisons("0 + {(income > 25000) & (3 <= age < 7)}")]
         ['income > 25000', '3 <= age < 7']
     """
-    for factor in _factors(formula):
-        if factor.eval_method.value != "python":
-            continue
-        tree, quoted = python_tree(factor.expr)
+    for code in _codes(formula):
+        tree, quoted = python_tree(code)
         for node in ast.walk(tree):
             if isinstance(node, ast.Compare):
                 text = ast.unparse(node)
@@ -120,10 +137,8 @@ def split_comparisons(formula: str) -> Iterator[str]:
 
 def comparisons(formula: str) -> Iterator[tuple[str, object]]:
     """Each column that a formula tests for being equal, or not, to a constant; and the constant."""
-    for factor in _factors(formula):
-        if factor.eval_method.value != "python":
-            continue
-        tree, quoted = python_tree(factor.expr)
+    for code in _codes(formula):
+        tree, quoted = python_tree(code)
         for node in ast.walk(tree):
             if not (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)):
                 continue
@@ -142,9 +157,8 @@ def constants(formula: str) -> tuple[float, ...]:
     """
     found = {
         float(node.value)
-        for factor in _factors(formula)
-        if factor.eval_method.value == "python"
-        for node in ast.walk(python_tree(factor.expr)[0])
+        for code in _codes(formula)
+        for node in ast.walk(python_tree(code)[0])
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float)
     }
     return tuple(sorted(found | {-number for number in found}))
@@ -212,6 +226,9 @@ def read_crossing(terms: str, known: Iterable[str]) -> tuple[str, ...]:
         InferenceError: it cannot be read, or a term is not simply a column.
     """
     table = tuple(known)
+    plain = tuple(dict.fromkeys(name.strip() for name in terms.split("+")))
+    if set(plain) <= set(table) and all(name.isidentifier() for name in plain):
+        return plain  # as most are: the library need not be loaded to say so
     columns_of(terms, table)
     names = [str(term) for term in _terms(parse(f"0 + {terms}"))]
     for name in names:
@@ -297,11 +314,13 @@ def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
     Raises:
         InferenceError: it cannot be computed on these columns.
     """
+    from formulaic import model_matrix
+
     try:
         with np.errstate(all="ignore"):  # what is not finite is refused by the caller, in words
             design: pd.DataFrame = model_matrix(layout, frame, context={}, na_action="ignore")
             return design
-    except _FAULTS as error:
+    except _faults() as error:
         if "TypeError: " in str(error) and {"'", '"'} & {*_show_formula(formula)}:
             raise InferenceError(
                 f"The formula {_show_formula(formula)!r} has a text where a number is needed; a "
@@ -318,17 +337,29 @@ def _names(formula: str) -> Iterator[str]:
 
     Not what formulaic says that it requires: that leaves out columns called like a function.
     """
-    for factor in _factors(formula):
-        if factor.eval_method.value == "lookup":
-            yield factor.expr
-        elif factor.eval_method.value == "python":
-            yield from _python_names(factor.expr)
+    for expression, is_code in _factors(formula):
+        if is_code:
+            yield from _python_names(expression)
+        else:
+            yield expression
 
 
-def _factors(formula: str) -> Iterator[Any]:
+def _codes(formula: str) -> Iterator[str]:
+    """Each factor that is more than the name of a column."""
+    return (expression for expression, is_code in _factors(formula) if is_code)
+
+
+def _factors(formula: str) -> Iterator[tuple[str, bool]]:
+    """Each factor that is no plain number, and whether it is more than the name of a column."""
+    expression = _show_formula(formula)
+    if expression != formula and expression.isidentifier() and not iskeyword(expression):
+        yield expression, False  # as most are: the library need not be loaded to say so
+        return
     for part in _parts(parse(formula)):
         for term in _terms(part):
-            yield from term.factors
+            for factor in term.factors:
+                if factor.eval_method.value != "literal":
+                    yield factor.expr, factor.eval_method.value == "python"
 
 
 def _python_names(code: str) -> Iterator[str]:

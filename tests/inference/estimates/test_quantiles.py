@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
+from scipy.optimize import isotonic_regression
 
 import understudy as us
 from schemas import column
@@ -18,7 +19,7 @@ from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InferenceError
 from understudy.inference.bin_bias import Ranges, record_ranges, value_ranges
 from understudy.inference.noisy_tables import Counts
-from understudy.inference.quantiles import Curve, counted_curve
+from understudy.inference.quantiles import Curve, counted_curve, counted_estimate
 from understudy.inference.question import parse
 from understudy.inference.records import Records
 from understudy.inference.refusals import RefusedError
@@ -263,3 +264,14 @@ def test_a_coefficient_without_error_has_no_interval(made):
         us.analyze(release, "ols", "I(2 * income) ~ income")
     with pytest.raises(RefusedError, match="do not vary"):
         us.analyze(release, lambda frame: ([frame["kids"].mean()], [0.0]), "kids")
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_an_estimate_is_where_sums_made_monotone_reach_the_share(p):
+    rng = np.random.default_rng(5)
+    for size in (1, 2, 7, 60) * 40:
+        counts = rng.integers(-9, 20, size).astype(float)
+        upto = counts.cumsum()
+        reached = np.flatnonzero(isotonic_regression(upto).x >= p * upto[-1] * (1 - 1e-12))
+        expected = reached[0] if len(reached) else size - 1
+        assert counted_estimate(counts, np.arange(size), exact(np.arange(size)), p) == expected
