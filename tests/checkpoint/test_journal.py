@@ -30,8 +30,18 @@ from understudy.dp.gate import Gate
 from understudy.dp.guarantee import Unpaid
 from understudy.dp.mechanism import Charge, Mechanism, answer
 from understudy.dp.randomness import SecureRandomness, SeededRandomness
-from understudy.dp.released import LOST, NO_NOISE, Choice, Noise, NoisyTable, Released
+from understudy.dp.released import (
+    LOST,
+    NO_NOISE,
+    Choice,
+    Noise,
+    NoisyTable,
+    NoisyTerms,
+    NoisyWeightedTable,
+    Released,
+)
 from understudy.errors import CheckpointError, InsufficientBudgetError
+from understudy.features.scores import Weighting
 from understudy.mechanisms.second_moments import SecondMoments
 from understudy.mechanisms.selection import Candidate, CandidateColumns, RandomOrder
 from understudy.mechanisms.selection_scores import CellCount
@@ -220,6 +230,18 @@ def test_a_scalar_stays_a_scalar_and_a_table_keeps_its_bins_and_groups():
     assert (back.columns, back.outside, back.bins) == (("a", "n"), 0.5, {"n": (0, 5, 9)})
     assert (back.groups, back.noise) == ({"a": (0, 0, 1)}, table.noise)
     assert back.counts.tolist() == table.counts.tolist()
+
+
+def test_what_counts_with_weights_comes_back():
+    weighting, noise = Weighting("w", 8.0, 2, "area"), Noise("discrete_gaussian", "4", 2.0)
+    values = np.array([1.5, -2.0])
+    table = NoisyWeightedTable(("a",), values, noise, weighting, groups={"a": (0, 1, 1)})
+    terms = NoisyTerms(("log(a)",), values, noise, weighting=weighting)
+    for one in (table, terms):
+        back = unpack(json.loads(json.dumps(pack(one))))
+        assert type(back) is type(one)
+        assert back.weighting == weighting
+        assert (back.values == values).all()
 
 
 @pytest.mark.parametrize("value", [Confidential(3), np.array(["a"]), {1}, object(), SCHEMA])

@@ -58,6 +58,7 @@ from understudy.dp.budget import SIGNS, UNITS, Approximate, Budget, decimal_up
 from understudy.dp.mechanism import Outcome
 from understudy.dp.released import Noise, Published, Records, Released
 from understudy.errors import CheckpointError
+from understudy.features.scores import Weighting
 from understudy.mechanisms.regression import NoisyRegression, NormalEquations
 
 Record = dict[str, Any]
@@ -204,7 +205,7 @@ class Anchor:
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        *(Entry, Noise, Outcome, Records, Released),
+        *(Entry, Noise, Outcome, Records, Released, Weighting),
         *(NoisyRegression, NormalEquations),
         *get_args(Published),
     )
