@@ -47,6 +47,7 @@ from understudy.dp.released import Bins
 from understudy.inference.bin_bias import value_ranges
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import FEWEST, ratios
+from understudy.inference.declared import GROUPS_SHARE, SQUARES_SHARE
 from understudy.inference.effect_sizes import odds_ratio
 from understudy.inference.moment_answers import traits_of
 from understudy.inference.noisy_tables import Counts
@@ -65,7 +66,6 @@ from understudy.inference.two_way import NoisyCells, crossed_cells, independence
 from understudy.inference.weighted import answer_of_cells
 from understudy.inference.weighted_cells import WeightedCells, cell_ratios, cell_totals
 from understudy.schema import Schema
-from understudy.workflow.declared_answers import GROUPS_SHARE, SQUARES_SHARE
 
 _LAPLACE_KURTOSIS, _LEVEL = 3.0, 0.05
 _JOBS = [f"j{k:03}" for k in (0, 1, 2, 5, 8)]

@@ -21,6 +21,7 @@ import polars as pl
 from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
+from understudy.inference.declared import SQUARES_SHARE
 from understudy.inference.question import parse
 from understudy.inference.records import Records
 from understudy.inference.weighted import WeightedMatrices, answer_for_population
@@ -28,7 +29,6 @@ from understudy.mechanisms.second_moments import WeightedMoments
 from understudy.mechanisms.tables import NumberLines
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema
-from understudy.workflow.declared_answers import SQUARES_SHARE
 from understudy.workflow.gates import open_gate
 
 REGIONS = ("north", "east", "south", "west")

@@ -1,14 +1,17 @@
 """A survey with weights, from schema to a weighted answer, and what the release says of it."""
 
 import json
+import shlex
 
 import numpy as np
 import polars as pl
 import pytest
 
 import understudy as us
+from plain_refusals import require_plain
 from schemas import column
 from understudy.cli.app import app
+from understudy.inference.refusals import RefusedError
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 from understudy_verify import verify
@@ -282,3 +285,52 @@ def test_a_table_of_weights_with_other_noise_is_refused(tmp_path):
         us.Release.load(tmp_path / "release")
     states = {rule: state for rule, state, _ in verify(tmp_path / "release")}
     assert "broken" in states.values()
+
+
+ASKED = [
+    ("proportion", "sex where income >= 45"),
+    ("mean", "income where income >= 40"),
+]
+
+
+def test_a_refusal_names_a_declaration_that_gives_the_weighted_answer(release, tmp_path):
+    """What it tells the publisher to type is typed; the answers are as wide as it expects."""
+    rows().write_csv(tmp_path / "rows.csv")
+    (tmp_path / "schema.toml").write_text(DESIGN + COLUMNS)
+    refused = []
+    for asked in ASKED:
+        with pytest.raises(RefusedError, match="for the population") as error:
+            us.analyze(release, *asked)
+        require_plain(error.value)
+        assert error.value.advice.kind == "declare"
+        refused.append(error.value.advice)
+    places = {"DATA": tmp_path / "rows.csv", "SCHEMA": tmp_path / "schema.toml"}
+    for k, (asked, advice) in enumerate(zip(ASKED, refused, strict=True)):
+        words = [str(places.get(word, word)) for word in shlex.split(advice.command)][1:]
+        more = ["--out", str(tmp_path / str(k)), "--insecure-noise-seed", "3"]
+        app([*words, *more], standalone_mode=False)
+        answer = us.analyze(us.Release.load(tmp_path / str(k)), *asked)
+        assert any(note.startswith("Weighted by w") for note in answer.notes)
+        low, high = answer.pooled.interval()
+        assert (high - low)[0] / 2 == pytest.approx(advice.half_width, rel=0.5)
+
+
+def test_about_records_no_declaration_is_named_that_would_buy_sums_of_weights(release):
+    with pytest.raises(RefusedError) as error:
+        us.analyze(release, "proportion", "sex where income >= 45", weighted=False)
+    assert error.value.advice is None
+
+
+def test_random_groups_count_in_what_a_refusal_expects():
+    area = column("area", "categorical", levels=list(range(1, 11)), random_groups=True)
+    design = '[design]\nweight = "w"\nvariance = "groups"\npsu = "area"\n'
+    schema = Schema.loads(f"{design}{COLUMNS}\n{area}")
+    frame = rows().with_columns(area=pl.Series([f"village {k % 90}" for k in range(2_000)]))
+    how = {"epsilon": 8, "delta": "1e-6", "method": "independent", "insecure_noise_seed": 3}
+    made = us.synthesize(frame, schema, **how)
+    asked = ("proportion", "sex where income >= 45")
+    with pytest.raises(RefusedError) as error:
+        us.analyze(made, *asked)
+    declared = us.synthesize(frame, schema, **how, analyses=[" ".join(asked)])
+    low, high = us.analyze(declared, *asked).pooled.interval()
+    assert (high - low)[0] / 2 == pytest.approx(error.value.advice.half_width, rel=0.7)

@@ -22,7 +22,7 @@ from understudy.inference.caveats import are_steady
 from understudy.inference.combining import Pooled, require_level
 from understudy.inference.conditions import UntoldError, require_told
 from understudy.inference.counts import Counted, estimate_counts, estimate_draws
-from understudy.inference.declarations import add_advice
+from understudy.inference.declarations import add_advice, declaration
 from understudy.inference.design_effects import (
     effect_notes,
     follows_variance,
@@ -205,10 +205,15 @@ def _for_population(release: Release, question: Question, *, level: float) -> An
     assert isinstance(question.asked, Estimand)
     try:
         answer = weighted_answer(question.asked, release)
-    except (LostInNoiseError, TooFewError) as error:
+    except LostInNoiseError as error:
+        declared = declaration(release, question.asked, weighted=True)
+        reason = str(error).rstrip(".")
+        raise RefusedError("lost-in-noise", reason, declared, anyway=False) from None
+    except TooFewError as error:
         raise _without_number(error, release, question) from None
     if answer is None:
-        raise RefusedError("not-measured", UNMEASURED_WEIGHTED, None, anyway=False)
+        declared = declaration(release, question.asked, weighted=True)
+        raise RefusedError("not-measured", UNMEASURED_WEIGHTED, declared, anyway=False)
     found = _valid(question.asked, answer.pooled, answer.reason, answer.dropped, level)
     found = replace(found, cut_off=answer.limits)
     return within_bounds(found, release, question, anyway=False)

@@ -7,6 +7,8 @@ again, since the records of another release differ. So what is advised is expect
 and so is its half-width, which is of the noise as it would be. It may be off by a factor of three:
 numbers that are cut off at limits have less noise, and sets may vary more or less than the rows.
 
+Where records count with their weights, the same is computed of weighted tables and moments.
+
 Without δ, moments take noise that is pure, which many columns cannot bear. Whether δ is what lacks
 is computed in the same way: by the declaration that answers with δ, at less ε.
 """
@@ -14,35 +16,50 @@ is computed in the same way: by the declaration that answers with δ, at less ε
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 
 from understudy.dp.budget import UNITS, Approximate, Budget
 from understudy.dp.calibration import NoiseName
 from understudy.dp.confidential import terms_of
 from understudy.errors import BudgetError, InferenceError, MethodError
 from understudy.features.grids import own_bins
+from understudy.features.scores import Weighting
 from understudy.inference import formulas
+from understudy.inference.combining import Pooled
 from understudy.inference.conditions import schema_that_tells
-from understudy.inference.declared import public_delta
+from understudy.inference.declared import GROUPS_SHARE, SQUARES_SHARE, public_delta
 from understudy.inference.estimators import Question
-from understudy.inference.moment_answers import matrix_answer
+from understudy.inference.moment_answers import MeasuredAnswer, matrix_answer
 from understudy.inference.needed_terms import needed_terms
 from understudy.inference.own_tables import expected_parts, is_counted, own_table
-from understudy.inference.question import MEASURED_ONLY, MODELS, RATIOS, Estimand
+from understudy.inference.question import MEASURED_ONLY, MODELS, RATIOS, WEIGHTED, Estimand
 from understudy.inference.records import Records
 from understudy.inference.refusals import EPSILONS, Advice, RefusedError
 from understudy.inference.second_moments import (
     LostInNoiseError,
     MomentMatrix,
+    MomentSource,
+    apart,
     assumed_moments,
     joined_matrix,
 )
 from understudy.inference.term_moments import TermMatrix, assumed_terms
-from understudy.mechanisms.second_moments import SecondMoments, TermMoments
+from understudy.inference.term_moments import apart as terms_apart
+from understudy.inference.weighted import (
+    WeightedMatrices,
+    answer_by_terms,
+    answer_for_population,
+    expected_weights,
+    missing_weight,
+)
+from understudy.mechanisms.second_moments import SecondMoments, TermMoments, WeightedMoments
 from understudy.mechanisms.tables import NoisyTables
+from understudy.mechanisms.weighted_tables import WeightedTable
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.coarsening import divides_usual, usual_bins
@@ -104,16 +121,20 @@ def _by_delta(release: Release, estimand: Estimand, declared: Advice | None) -> 
     return more if dearer else None
 
 
-def declaration(release: Release, estimand: Estimand, delta: str = "") -> Advice | None:
+def declaration(
+    release: Release, estimand: Estimand, delta: str = "", *, weighted: bool = False
+) -> Advice | None:
     """The declaration that is expected to buy an answer, at the least ε; None if none does.
 
     Args:
         release: whose schema and records count; ε is its own at least.
         estimand: the question.
         delta: of the release that declares it; "" for that of this one.
+        weighted: whether records are to count with their weights.
     """
-    stated = release.manifest.budget
-    counted = is_counted(estimand)
+    stated, counted = release.manifest.budget, is_counted(estimand)
+    if not weighted and release.schema.design.weight and estimand.kind in WEIGHTED:
+        return None  # it would buy sums of weights
     if not (counted or estimand.kind in _BY_MOMENTS) or "epsilon" not in stated:
         return None
     own, delta = stated["epsilon"], delta or stated.get("delta", "0")
@@ -124,7 +145,8 @@ def declaration(release: Release, estimand: Estimand, delta: str = "") -> Advice
 
     def half_width(epsilon: str, margin: float = _MARGIN) -> float:
         budget = Budget.of(epsilon, delta, unit)
-        return _half_width(release, schema, estimand, budget, margin)
+        expect = _half_width_of_weights if weighted else _half_width
+        return expect(release, schema, estimand, budget, margin)
 
     try:
         least = bisect_left(epsilons, True, key=lambda epsilon: half_width(epsilon) < np.inf)
@@ -200,11 +222,103 @@ def _half_width(
         return np.inf
     if found is None:
         raise InferenceError("Second moments have no answer.")
-    if np.isnan(found.pooled.estimate).any():  # a group may be lost
+    return _median_half(found.pooled)
+
+
+def _median_half(pooled: Pooled) -> float:
+    """Half an interval of 95 %, in the median; infinite if a group is lost."""
+    if np.isnan(pooled.estimate).any():
         return np.inf
-    low, high = found.pooled.interval()
+    low, high = pooled.interval()
     halves = ((high - low) / 2)[np.isfinite(high - low)]
     return float(np.median(halves)) if len(halves) else 0.0
+
+
+_Weighted = WeightedTable | TermMoments | WeightedMoments
+
+
+def _half_width_of_weights(
+    release: Release, schema: Schema, estimand: Estimand, budget: Budget, margin: float
+) -> float:
+    """The same where records count with their weights: by a table, by terms or by columns."""
+    table, spend = release.tables[0], _spend(release, schema, budget)
+    noise = list[tuple[_Weighted, float]]()
+    for asked, part in _weighted_steps(estimand, schema):
+        (charge,) = asked.price(terms_of(schema, budget), spend * part)
+        noise.append((asked, margin * charge.recorded.stddev))
+    try:
+        answer = _weighted_answer(estimand, schema, table, noise, pure=budget.accounting == "pure")
+    except LostInNoiseError:
+        return np.inf
+    if answer is None:
+        raise InferenceError("Nothing that is weighted has an answer.")
+    return _median_half(answer.pooled)
+
+
+def _weighted_steps(estimand: Estimand, schema: Schema) -> Iterator[tuple[_Weighted, Fraction]]:
+    """What a weighted question is measured by, each with its part of what buys it."""
+    design, bound = schema.design, schema.design.bound(schema.columns)
+    own, needed = own_table(estimand, schema), needed_terms(estimand, schema)
+    asked: _Weighted
+    if own is not None:
+        weighting = Weighting(design.weight, bound, 1)
+        asked = WeightedTable(own.columns, weighting, own.bins, own.groups)
+        used: tuple[str, ...] = own.columns
+    elif needed is not None:
+        weighting = Weighting(design.weight, bound, 1)
+        asked = TermMoments(needed.terms, among=dict(needed.among), weighting=weighting)
+        used = (*needed.columns, *needed.among)
+    else:
+        used = tuple(n for n in estimand.columns if n not in (design.weight, design.groups))
+        asked = WeightedMoments(used or (design.weight,), design.weight, bound)
+    squares = SQUARES_SHARE / 2 if design.groups else SQUARES_SHARE
+    apart = GROUPS_SHARE if design.groups and design.groups not in used else Fraction(0)
+    yield asked, (1 - squares) * (1 - apart)
+    if apart:
+        yield _weigh(asked, schema, by=design.groups), (1 - squares) * apart
+    yield _weigh(asked, schema, power=2), squares
+
+
+def _weigh(asked: _Weighted, schema: Schema, *, power: int = 1, by: str = "") -> _Weighted:
+    """The measurement by another power of weights, or by random group."""
+    if isinstance(asked, WeightedTable):
+        columns = tuple(name for name in schema.names if name in (*asked.columns, by))
+        return replace(asked, columns=columns, weighting=replace(asked.weighting, power=power))
+    if isinstance(asked, TermMoments):
+        assert asked.weighting is not None
+        return replace(asked, weighting=replace(asked.weighting, power=power, by=by))
+    return replace(asked, power=power, by=by)
+
+
+def _weighted_answer(
+    estimand: Estimand,
+    schema: Schema,
+    rows: pl.DataFrame,
+    steps: Sequence[tuple[_Weighted, float]],
+    *,
+    pure: bool,
+) -> MeasuredAnswer | None:
+    """The answer of records that stand for others, with the noise of these measurements."""
+    about = float(rows.height), missing_weight(schema, rows)
+    records = [Records.complete_of(rows, schema, estimand.columns)]
+    cells, of_terms = dict[tuple[int, bool], float](), list[TermMatrix]()
+    of_columns, (first, _) = list[MomentSource](), steps[0]
+    for asked, stddev in steps:
+        if isinstance(asked, WeightedTable):
+            cells[asked.weighting.power, len(asked.columns) > len(first.columns)] = stddev
+        elif isinstance(asked, TermMoments):
+            of_terms += terms_apart(assumed_terms(schema, rows, asked.scores(schema), stddev))
+        else:
+            used = estimand.columns
+            source = assumed_moments(schema, rows, asked, used, stddev, pure=pure)
+            of_columns += apart(source, schema)
+    if cells:
+        return expected_weights(estimand, schema, rows, cells, about[1])
+    if of_terms:
+        terms = WeightedMatrices.of_term_sources(estimand, of_terms, schema, *about, drawn=False)
+        return None if terms is None else answer_by_terms(estimand, terms, schema, records)
+    columns = WeightedMatrices.of_sources(of_columns, schema, estimand.columns, *about, drawn=False)
+    return None if columns is None else answer_for_population(estimand, columns, schema, records)
 
 
 def _half_width_of_counts(

@@ -31,8 +31,9 @@ import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -54,6 +55,11 @@ _WIDTHS = ("noise", "sampling")
 _FAR = 4  # times as wide, so that the middle one is a factor of two off
 _ENDS = ("least", "largest")
 _OF_NUMBERS = ("mean", "std", "proportion", "total", "quantile")
+SQUARES_SHARE: Final = Fraction(1, 4)
+"""Of what buys weighted moments, for those by squared weights: variances bear more noise. Beside
+random groups, which tell variances of their own, half of it."""
+GROUPS_SHARE: Final = Fraction(1, 2)
+"""Of what buys moments by weights, for those of random groups: they tell variances alone."""
 
 
 @dataclass(frozen=True)

@@ -625,6 +625,14 @@ def _excess(measurements: Sequence[Measurement], schema: Schema, n: float) -> fl
     return (most if found is None else min(found, most)) / bound
 
 
+def missing_weight(schema: Schema, rows: pl.DataFrame) -> float:
+    """Sum what weights of stated records above B are missing, in records that count in full."""
+    design = schema.design
+    bound = design.bound(schema.columns)
+    weights = Records.of(rows, schema, (design.weight,)).numbers[design.weight]
+    return float(np.nansum(np.maximum(weights - bound, 0.0))) / bound
+
+
 def _ratios(
     estimand: Estimand,
     matrices: WeightedMatrices[MomentMatrix] | WeightedMatrices[SlotMoments],

@@ -27,6 +27,8 @@ from understudy.dp.released import Bins
 from understudy.errors import MethodError
 from understudy.features.scores import Limits, Weighting
 from understudy.inference.declared import (
+    GROUPS_SHARE,
+    SQUARES_SHARE,
     DeclaredAnalysis,
     by_absences,
     by_tables,
@@ -134,13 +136,6 @@ def weighted_answers(
             if known:
                 cells = tuple(n for n in schema.names if n in (*table.columns, groups))
                 yield replace(one, columns=cells), part * known
-
-
-SQUARES_SHARE: Final = Fraction(1, 4)
-"""Of what buys weighted moments, for those by squared weights: variances bear more noise. Beside
-random groups, which tell variances of their own, half of it."""
-GROUPS_SHARE: Final = Fraction(1, 2)
-"""Of what buys moments by weights, for those of random groups: they tell variances alone."""
 
 
 def term_moments(

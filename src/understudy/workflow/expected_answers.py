@@ -69,6 +69,7 @@ from understudy.inference.weighted import (
     answer_for_population,
     answer_of_members,
     expected_weights,
+    missing_weight,
 )
 from understudy.mechanisms.second_moments import SecondMoments, TermMoments, WeightedMoments
 from understudy.mechanisms.tables import NoisyTables
@@ -424,10 +425,7 @@ class Assumed:
     @property
     def excess(self) -> float:
         """The part of weights above B, in records that count in full."""
-        design = self.schema.design
-        bound = design.bound(self.schema.columns)
-        weights = Records.of(self.rows, self.schema, (design.weight,)).numbers[design.weight]
-        return float(np.nansum(np.maximum(weights - bound, 0.0))) / bound
+        return missing_weight(self.schema, self.rows)
 
 
 @dataclass(frozen=True)
