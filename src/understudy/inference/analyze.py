@@ -35,10 +35,12 @@ from understudy.inference.own_tables import counted_answer, tables_that_tell
 from understudy.inference.quantiles import Quantiles, coarse_quantiles, count_quantiles
 from understudy.inference.question import (
     MEASURED_ONLY,
+    OF_MANY,
     SAME_AS,
     SHARES,
     WEIGHTED,
     Estimand,
+    is_of_many,
     parse,
     rule_notes,
     split_condition,
@@ -350,6 +352,8 @@ def _answer_question(
 
 def _by_any_other(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
     """The answer by moments, lines, tables in the bins of the release, or sets."""
+    if isinstance(question.asked, Estimand) and is_of_many(question.asked, release.schema):
+        raise RefusedError("not-measured", OF_MANY, None, anyway=False)
     facts = facts_of(release, question.kind, question.columns, additive=question.additive)
     if isinstance(question.asked, Estimand):
         analysis = _from_measured(release, question.asked, facts, anyway=anyway, level=level)

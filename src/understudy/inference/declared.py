@@ -318,10 +318,12 @@ def by_terms(
     if not analyses:
         return (), ()
     from understudy.inference.needed_terms import all_needed  # loads the library of formulas
+    from understudy.inference.question import is_of_many
 
     found = [all_needed(one.estimand(schema), one.table(schema)) for one in analyses]
     for one, needed in zip(analyses, found, strict=True):
-        if needed and (members := one.members(schema)) is not None:
+        many = is_of_many(one.estimand(schema), one.table(schema))
+        if (needed or many) and (members := one.members(schema)) is not None:
             raise not_of_members(one, members.form)
     plain = tuple(one for one, needed in zip(analyses, found, strict=True) if not needed)
     return plain, tuple(one for needed in found for one in needed)

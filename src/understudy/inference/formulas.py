@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
@@ -391,3 +391,46 @@ def _first_line(error: Exception) -> str:
     text = str(error.args[0] if error.args else error)
     plain = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", text)
     return plain.strip().splitlines()[0].rstrip(".") if plain.strip() else type(error).__name__
+
+
+def required_conditions(where: str, known: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Conditions on one column alone that each record meets, with that column.
+
+    Args:
+        where: condition, with & for `and`; "" for none.
+        known: names of columns.
+
+    Example:
+        >>> [*required_conditions("(age >= 65) & (job == 'a')", ("age", "job"))]
+        [('age', 'age >= 65'), ('job', "job == 'a'")]
+    """
+    if not where:
+        return
+    tree, quoted = python_tree(where)
+    ahead = [tree.body]
+    while ahead:
+        node = ahead.pop()
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
+            ahead += [node.right, node.left]
+        elif len(columns := columns_in(node, quoted, known)) == 1:
+            yield min(columns), where if node is tree.body else text_of(node, quoted)
+
+
+def columns_in(node: ast.AST, quoted: Mapping[str, str], known: Collection[str]) -> set[str]:
+    """Columns that a part of an expression names.
+
+    Args:
+        node: the part.
+        quoted: stand-in → name that stood in back-ticks.
+        known: names of columns.
+    """
+    named = (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+    return {quoted.get(name, name) for name in named} & {*known}
+
+
+def text_of(node: ast.AST, quoted: Mapping[str, str]) -> str:
+    """A part of an expression as it was written; arguments as above."""
+    text = ast.unparse(node)
+    for stand_in, name in quoted.items():
+        text = text.replace(stand_in, quote_name(name))
+    return text

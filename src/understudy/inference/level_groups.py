@@ -115,7 +115,7 @@ def _signs(
     """
     found = {}
     parts = [*_parts(_texts(estimand), schema)]
-    required = [*_required_conditions(estimand.where, schema)]
+    required = [*formulas.required_conditions(estimand.where, schema.names)]
     for name in estimand.columns:
         column = schema.columns[name]
         if not isinstance(column, Categorical | Ordinal) or is_in_slot(name, schema):
@@ -154,20 +154,6 @@ def _texts(estimand: Estimand) -> Iterator[str]:
         yield estimand.expression
 
 
-def _required_conditions(where: str, schema: Schema) -> Iterator[tuple[str, str]]:
-    """Conditions on one column alone that each record meets, with that column."""
-    if not where:
-        return
-    tree, quoted = python_tree(where)
-    ahead = [tree.body]
-    while ahead:
-        node = ahead.pop()
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
-            ahead += [node.right, node.left]
-        elif len(columns := _columns_in(node, quoted, schema)) == 1:
-            yield min(columns), where if node is tree.body else _text(node, quoted)
-
-
 def _parts(texts: Iterable[str], schema: Schema) -> Iterator[tuple[str, str]]:
     """The largest parts of some expressions that name one column alone, with that column.
 
@@ -178,22 +164,10 @@ def _parts(texts: Iterable[str], schema: Schema) -> Iterator[tuple[str, str]]:
         ahead: list[ast.AST] = [tree.body]
         while ahead:
             node = ahead.pop()
-            columns = _columns_in(node, quoted, schema)
+            columns = formulas.columns_in(node, quoted, schema.names)
             if len(columns) > 1:
                 ahead += ast.iter_child_nodes(node)
             elif columns and isinstance(node, ast.Name):
                 yield min(columns), ""
             elif columns:
-                yield min(columns), whole if node is tree.body else _text(node, quoted)
-
-
-def _columns_in(node: ast.AST, quoted: Mapping[str, str], schema: Schema) -> set[str]:
-    named = (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
-    return {quoted.get(name, name) for name in named} & {*schema.names}
-
-
-def _text(node: ast.AST, quoted: Mapping[str, str]) -> str:
-    text = ast.unparse(node)
-    for stand_in, name in quoted.items():
-        text = text.replace(stand_in, formulas.quote_name(name))
-    return text
+                yield min(columns), whole if node is tree.body else formulas.text_of(node, quoted)

@@ -31,9 +31,11 @@ from understudy.inference.moment_answers import MeasuredAnswer, answer_of
 from understudy.inference.noisy_tables import Counts, marginal, pooled_table, select_covering
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import (
+    OF_MANY,
     RATIOS,
     SAME_AS,
     Estimand,
+    is_of_many,
     parse,
     split_condition,
 )
@@ -204,6 +206,8 @@ def member_analysis(
         reason = f"the kind {kind} has no answer that sums over the members of units"
         instead = _nearby(table, formula, weighted=weighted)
         raise RefusedError("not-measured", reason, None, anyway=False, instead=instead)
+    if is_of_many(estimand, table.schema):
+        raise RefusedError("not-measured", OF_MANY, None, anyway=False)
     beside = (table.release.schema.design.weight,) if weighted else ()
     shown = tuple(dict.fromkeys((*estimand.columns, *beside)))
     sets = [table.members(k, shown) for k in range(len(table.release.tables))]

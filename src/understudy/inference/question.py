@@ -35,7 +35,7 @@ from understudy._arrays import Floats, Integers
 from understudy.errors import InferenceError, nearest
 from understudy.inference import formulas
 from understudy.inference.records import ABSENT, Records, is_binned, is_grouping, level_values
-from understudy.schema import NUMERIC, Boolean, Column, Schema
+from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
 from understudy.schema.base import Code, LevelMap
 from understudy.schema.derived import rule_text
 from understudy.schema.expressions import (
@@ -516,12 +516,15 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
     own = SAME_AS.get(kind, kind)
     estimand = replace(estimand, kind=own, called=kind, probability=probability)
     if not where:
+        _require_few(estimand, schema)
         return estimand
     where = written_out("proportion", where, schema)
     named = _condition_columns(where, schema.names)
     _require_levels(formulas.as_formula(where), schema)
     columns = _order_names((*estimand.columns, *named), schema)
-    return replace(estimand, columns=columns, where=where)
+    estimand = replace(estimand, columns=columns, where=where)
+    _require_few(estimand, schema)
+    return estimand
 
 
 _PROBABILITY: Final = re.compile(r"\s*(0?\.\d+)\s+(?=[\w`({])")
@@ -703,17 +706,60 @@ def _linear(kind: str, formula: str, schema: Schema) -> Estimand:
         estimand = Estimand(kind, formula, _order_names(levels, schema), levels=levels)
     else:
         estimand = _by_groups(kind, formula, schema)
-    if len(estimand.names(schema)) > MOST_QUANTITIES:
-        crossed = (*estimand.levels, *estimand.groups)
-        sizes = {name: schema.columns[name].n_ordinary for name in crossed}
-        largest = max(sizes, key=lambda name: sizes[name])
-        fits = MOST_QUANTITIES * sizes[largest] // len(estimand.names(schema))
-        raise InferenceError(
-            f"The formula {formula!r} asks for more than {MOST_QUANTITIES:,} numbers; cross fewer "
-            f"columns, or merge levels or bins of {largest}: it has {sizes[largest]:,}, and "
-            f"{fits:,} at most would fit."
-        )
     return estimand
+
+
+def _require_few(estimand: Estimand, schema: Schema) -> None:
+    """Refuse more numbers than fit, counted after the condition.
+
+    Raises:
+        InferenceError: there are more.
+    """
+    sizes = _asked_sizes(estimand, schema)
+    numbers = math.prod(sizes.values()) * (2 if estimand.split else 1)
+    if numbers > MOST_QUANTITIES:
+        largest = max(sizes, key=lambda name: sizes[name])
+        fits = MOST_QUANTITIES * sizes[largest] // numbers
+        raise InferenceError(
+            f"The formula {estimand.formula!r} asks for more than {MOST_QUANTITIES:,} numbers; "
+            f"cross fewer columns, or merge levels or bins of {largest}: it has "
+            f"{sizes[largest]:,}, and {fits:,} at most would fit."
+        )
+
+
+def _asked_sizes(estimand: Estimand, schema: Schema) -> dict[str, int]:
+    """Count the states of each crossed column that a record of the condition may have."""
+    crossed = (*estimand.levels, *estimand.groups)
+    sizes = {name: schema.columns[name].n_ordinary for name in crossed}
+    counted = estimand.kind in (*SHARES, "quantile") or estimand.called == "count"
+    if not (counted and is_of_many(estimand, schema)):  # others have no table of their own
+        return sizes
+    required = [*formulas.required_conditions(estimand.where, schema.names)]
+    for name in crossed:
+        column = schema.columns[name]
+        if isinstance(column, Categorical | Ordinal):
+            part = schema.part([name])
+            records = Records(part, {name: np.arange(column.n_ordinary)}, {})
+            met = [_holds(text, records) for own, text in required if own == name]
+            sizes[name] = max(int(np.logical_and.reduce(met).sum()), 1) if met else sizes[name]
+    return sizes
+
+
+OF_MANY: Final = (
+    "without its condition it asks for more numbers than are answered at once, so only a table of "
+    "its own has the answer"
+)
+
+
+def is_of_many(estimand: Estimand, schema: Schema) -> bool:
+    """Return whether only a table of its own, of what its condition leaves, has few numbers.
+
+    Args:
+        estimand: a question.
+        schema: of its columns.
+    """
+    crossed = (*estimand.levels, *estimand.groups)
+    return _n_ordinary(schema, crossed) * (2 if estimand.split else 1) > MOST_QUANTITIES
 
 
 def _by_groups(kind: str, formula: str, schema: Schema) -> Estimand:

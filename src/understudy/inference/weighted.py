@@ -61,7 +61,7 @@ from understudy.inference.moment_answers import (
 )
 from understudy.inference.noisy_tables import Counts
 from understudy.inference.own_tables import own_records, own_table
-from understudy.inference.question import RATIOS, Estimand
+from understudy.inference.question import RATIOS, Estimand, is_of_many
 from understudy.inference.random_groups import Clustering, GroupSums, Influence
 from understudy.inference.records import Records
 from understudy.inference.refusals import RefusedError, beyond_line
@@ -421,6 +421,8 @@ def expected_weights(
 
 def _by_moments(estimand: Estimand, release: Release) -> MeasuredAnswer | None:
     """The answer of weighted moments; None where they have none."""
+    if is_of_many(estimand, release.schema):
+        return None
     schema, n = release.schema, float(release.manifest.n_rows)
     measured = release.measurements
     own = WeightedMatrices.of_terms(estimand, measured, schema, n)

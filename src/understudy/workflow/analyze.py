@@ -40,6 +40,8 @@ from understudy.inference.bootstrap import (
     require_repeats,
 )
 from understudy.inference.estimators import Question
+from understudy.inference.question import OF_MANY, Estimand, is_of_many
+from understudy.inference.refusals import RefusedError
 from understudy.methods.base import Beside, Method
 from understudy.methods.binning import coarse_again
 from understudy.methods.registry import METHODS, configure
@@ -141,6 +143,8 @@ def analyze(
         )
     require_options(uncertainty, interval, workers=workers, repeats=repeats)
     question = Question.of(kind, formula, loaded.schema, probability=probability)
+    if isinstance(question.asked, Estimand) and is_of_many(question.asked, loaded.schema):
+        raise RefusedError("not-measured", OF_MANY, None, anyway=False)
     analysis = bootstrap(
         loaded,
         question,

@@ -10,6 +10,7 @@ from understudy.inference.needed_terms import needed_terms
 from understudy.inference.own_tables import counted_answer, own_records, own_table, tables_that_tell
 from understudy.inference.question import parse
 from understudy.inference.records import Records
+from understudy.inference.refusals import RefusedError
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema
 
@@ -152,3 +153,38 @@ def test_a_plan_says_why_it_expects_nothing():
     plan = us.plan(SCHEMA, epsilon=1, delta=1e-6, analyses=[text], assume_rows=1_000)
     (one,) = plan.expected
     assert one.refused.startswith("Fewer than 2 of the 1,000 records")
+
+
+def test_of_2000_codes_those_that_a_condition_names_are_asked_and_a_declaration_answers_them():
+    """Nothing but the table of its own is tried, and it has no more numbers than are asked."""
+    jobs = [f"j{k}" for k in range(2_000)]
+    works = column("works", "categorical", levels=["yes", "no"])
+    schema = Schema.loads(f"{works}\n{column('job', 'categorical', levels=jobs)}")
+    rng = np.random.default_rng(1)
+    job = np.where(
+        rng.random(3_000) < 0.8, rng.integers(0, 3, 3_000), rng.integers(0, 2_000, 3_000)
+    )
+    yes = rng.random(3_000) < 0.2 + 0.2 * (job % 3)
+    frame = pl.DataFrame(
+        {"works": np.where(yes, "yes", "no"), "job": [jobs[k] for k in job.tolist()]}
+    )
+    how = {"epsilon": 2, "delta": "1e-6", "method": "independent", "insecure_noise_seed": 1}
+    asked = ("proportion", "works ~ job where job in ['j0', 'j2']")
+    release = us.synthesize(frame, schema, **how)
+    with pytest.raises(RefusedError, match="only a table of its own has the answer") as error:
+        us.analyze(release, *asked)
+    with pytest.raises(RefusedError, match="only a table of its own"):
+        us.analyze(release, *asked, uncertainty="bootstrap")
+    declared = us.synthesize(frame, schema, analyses=[error.value.advice.analysis], **how)
+    pooled = us.analyze(declared, *asked).pooled
+    assert pooled.names == tuple(f"works[{w}] | job[j{k}]" for k in (0, 2) for w in ("yes", "no"))
+    low, high = pooled.interval()
+    shares = [yes[job == k].mean() for k in (0, 2)]
+    assert (low[::2] < shares).all()
+    assert (shares < high[::2]).all()
+    assert (high - low).max() < 0.12
+    for many in ("where job != 'j0'", "where works == 'no' or job == 'j0'", ""):
+        with pytest.raises(us.UnderstudyError, match=r"asks for more than 1,000 numbers"):
+            parse("proportion", f"works ~ job {many}", schema)
+    with pytest.raises(us.UnderstudyError, match=r"asks for more than 1,000 numbers"):
+        parse("mean", "(works == 'yes') ~ job where job in ['j0', 'j2']", schema)  # of moments
