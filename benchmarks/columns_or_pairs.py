@@ -11,7 +11,8 @@ Coded populations of `d` columns with 2 to 12 states, some in order. Their ties 
 With `--data DIR` also known tables (`known_tables.py`), all of their rows. A sample of each is
 released by `marginals`, once with rounds that give way to tables of all columns where these save
 more (`methods/two_way_risk.py`) and once with rounds to the end; paired samples and seeds. Shown
-are means, and their differences with standard errors, of
+are means, beside those of the sample with each column shuffled, which are exact columns without
+any tie, and differences of the two with standard errors, of
 
 * the two-way distance and the three-way distance;
 * the share of rank correlations beyond ± .2 that are kept within .1;
@@ -141,7 +142,19 @@ def measure(
         insecure_noise_seed=seed,
         **how,
     )
-    made = release.tables[0]
+    return figures(schema, rows, release.tables[0], others)
+
+
+def shuffled_columns(rows: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """The same columns, none tied to another."""
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame([column.gather(rng.permutation(len(column))) for column in rows])
+
+
+def figures(
+    schema: Schema, rows: pl.DataFrame, made: pl.DataFrame, others: pl.DataFrame
+) -> Figures:
+    """Two-way and three-way distance, correlations kept, area."""
     comparison = Comparison.of(schema, rows, [made])
     far = [float(marginal_distances(comparison, k).values.mean()) for k in (2, 3)]
     return np.array([*far, kept(schema, rows, made), foretold(rows, made, others)])
@@ -170,14 +183,19 @@ def main() -> None:
             rows, others = shuffled[: int(n)], shuffled[-OTHERS:]
             found.append(
                 [
-                    measure(rows, others, schema, seed, gives_way=way, usual=asked.usual)
-                    for way in (False, True)
+                    *(
+                        measure(rows, others, schema, seed, gives_way=way, usual=asked.usual)
+                        for way in (False, True)
+                    ),
+                    figures(schema, rows, shuffled_columns(rows, seed), others),
                 ]
             )
         each = np.array(found)
         gaps = each[:, 1] - each[:, 0]
         for name, line in zip(
-            ("rounds to the end", "columns again"), each.mean(axis=0), strict=True
+            ("rounds to the end", "columns again", "exact, independent"),
+            each.mean(axis=0),
+            strict=True,
         ):
             print(f"{case:24} {name:18}", line.round(4))
         error = (

@@ -23,9 +23,10 @@
 4. Rounds as in AIM (`methods.aim`), fewer and dearer ones at first. A column in one
    group tells nothing of a pair. Where noise leaves few cells (`TRIPLES_ROOM`), tables of three are
    no candidates, and first rounds are twice as dear: a cheap choice among many is mostly noise.
-   Where released values say that another pair would save less of the distance of pairs than all
-   columns would for its cost, the rest buys a table of each column (`methods.two_way_risk`),
-   unless an option says what is wanted, or what one-way tables cost.
+   Where four pairs in a row show no clear tie, and released values say that another would save
+   less of the distance of pairs than all columns would for its cost, the rest buys a table of each
+   column (`methods.two_way_risk`), unless an option says what is wanted, or what one-way tables
+   cost.
 5. The model of greatest entropy that fits all tables, regularised in proportion to the noise
    (`graphical.estimation`), what ranks say of these (`methods.ranks`), and second
    moments, if the release bought some. Their sums of numbers move tables of one column

@@ -17,6 +17,13 @@ Of triples a pair is in d − 2, a column in (d − 1)(d − 2)/2: that is half 
 there are pairs of a column. And pairs tell of others by way of columns that they share. So rounds
 give way to columns where a pair saves less than half as much for its cost (`PAIR_WORTH`).
 
+Distance is not all that users look at: correlations and predictions need the strong ties, even
+where these are a small part of all distance. So rounds never give way while they find ties. A
+table is **clear** if its distance from the model is more than noise, the columns' own noise and
+the scatter of rows explain: by a χ² test at `LEVEL`, divided by the number of pairs, as rounds
+choose the best of many. Rounds give way where none of the last four tables of pairs is clear
+(`UNCLEAR`), and fewer than half of all: first rounds are so noisy that they miss strong ties.
+
 All of it is post-processing. What the rest of the budget buys follows from released values, as
 rounds do: nothing more is paid for the decision.
 """
@@ -29,6 +36,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
+from scipy.special import chdtrc
 
 from understudy._arrays import Floats
 
@@ -36,6 +44,12 @@ PAIR_WORTH = 2.0
 """How much distance that a pair saves counts, beside distance that columns save."""
 LATEST = 2
 """Rounds whose savings tell what the next one would save; one of a single column saves no pair."""
+UNCLEAR = 4
+"""Rounds of pairs in a row that must not be clear; each has half the noise of one that failed."""
+LEVEL = 0.05
+"""Of the test whether a table is clear of noise, for all pairs together."""
+_SCATTER = 1.5
+"""Variance of rows about the model, and of the records that it was counted in, in counts."""
 _MEAN_SIZE = math.sqrt(2 / math.pi)
 
 
@@ -94,6 +108,35 @@ def saved_by_columns(
     return saved
 
 
+def is_clear(
+    counts: Floats, before: Floats, variance: float, columns: Sequence[float], tests: int
+) -> bool:
+    """Return whether a table shows a tie of two columns that the model did not have.
+
+    Args:
+        counts: as measured, with an axis for each column.
+        before: what the model said of them; the same shape.
+        variance: of the noise in each cell.
+        columns: variance of the noise in each state of each column, by which the model errs.
+        tests: among how many pairs this one was chosen.
+
+    Example:
+        >>> even, tied = np.full((2, 2), 50.0), np.array([[90.0, 10], [10, 90]])
+        >>> [is_clear(table, even, 100.0, (9.0, 9.0), 10) for table in (even, tied)]
+        [False, True]
+    """
+    total = max(float(before.sum()), 1.0)
+    for a, b in combinations(range(counts.ndim), 2):
+        others = tuple(axis for axis in range(counts.ndim) if axis not in (a, b))
+        said = before.sum(axis=others)
+        p, q = said.sum(axis=1, keepdims=True) / total, said.sum(axis=0, keepdims=True) / total
+        noise = variance * counts.size / said.size + columns[a] * q**2 + columns[b] * p**2
+        moved = (counts.sum(axis=others) - said) ** 2 / (noise + _SCATTER * np.maximum(said, 0))
+        if chdtrc(said.size, float(moved.sum())) < LEVEL / tests:
+            return True
+    return False
+
+
 @dataclass
 class TwoWayRisk:
     """What is known of the errors of columns and pairs, as rounds go on.
@@ -103,12 +146,14 @@ class TwoWayRisk:
         known: precision of each column by all tables that hold it, shape (columns,).
         measured: pair of places, ascending → variance of noise in each of its cells.
         latest: what the pairs of each round saved, and its cost.
+        clear: of each round of pairs, whether its table was clear of noise.
     """
 
     columns: Floats
     known: Floats = field(init=False)
     measured: dict[tuple[int, int], float] = field(default_factory=dict)
     latest: list[tuple[float, float]] = field(default_factory=list)
+    clear: list[bool] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Nothing is known but tables of one column."""
@@ -126,6 +171,10 @@ class TwoWayRisk:
             variance: of the noise in each cell.
             cost: of the round.
         """
+        if len(places) > 1:
+            columns = [1 / self.known[place] for place in places]
+            tests = math.comb(len(self.known), 2)
+            self.clear.append(is_clear(counts, before, variance, columns, tests))
         for place, size in zip(places, counts.shape, strict=True):
             self.known[place] += size / (variance * counts.size)
         for a, b in combinations(range(len(places)), 2):
@@ -135,7 +184,7 @@ class TwoWayRisk:
         self.latest.append((saved_by_pairs(counts, before, variance), cost))
 
     def prefers_columns(self, counts: Sequence[Floats], precision: Floats, cost: float) -> bool:
-        """Return whether tables of all columns would save more than another pair, for their cost.
+        """Return whether all columns would save more than another pair, and no tie was clear.
 
         Args:
             counts: of each column's states, as the model has them.
@@ -143,9 +192,14 @@ class TwoWayRisk:
             cost: of all of them, more than 0.
         """
         latest = self.latest[-LATEST:]
-        if len(latest) < LATEST:
+        if len(latest) < LATEST or self._finds_ties():
             return False
         by_pair = sum(saved for saved, _ in latest) / sum(paid for _, paid in latest)
         variances = 1 / self.known, 1 / (self.known + precision)
         by_columns = saved_by_columns(counts, variances, self.measured) / cost
         return PAIR_WORTH * by_pair < by_columns
+
+    def _finds_ties(self) -> bool:
+        """Return whether rounds still find ties, or have not looked for them often enough."""
+        latest = self.clear[-UNCLEAR:]
+        return len(latest) < UNCLEAR or any(latest) or 2 * sum(self.clear) >= len(self.clear)
