@@ -282,7 +282,8 @@ def line_of(measurements: Sequence[Measurement], name: str) -> Measurement | Non
     """The number line of a column, from all that have its cells; None where none was measured.
 
     Counts of the same cells, each with noise of its own, are averaged by precision. Lines of other
-    cells than the most exact one are left aside.
+    cells than the first one are left aside. Finer ones (`finest_line`) come after it, and may have
+    less noise in a cell, where only some columns have one.
 
     Args:
         measurements: of a release.
@@ -291,8 +292,8 @@ def line_of(measurements: Sequence[Measurement], name: str) -> Measurement | Non
     lines = [one for one in measurements if one.kind is Kind.LINE and one.columns == (name,)]
     if not lines:
         return None
-    best = min(lines, key=lambda line: line.stddev)
-    same = [line for line in lines if line.bins == best.bins]
+    same = [line for line in lines if line.bins == lines[0].bins]
+    best = min(same, key=lambda line: line.stddev)
     if len(same) == 1 or not best.stddev:
         return best
     precision = np.array([line.stddev**-2 for line in same])
