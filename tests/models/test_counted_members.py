@@ -1,6 +1,7 @@
 """Columns that count members: what zeros follow, and records that agree with their members."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,7 @@ import pytest
 import understudy as us
 from made_members import RULES, SCHEMA, tables
 from understudy.data.sources import open_rows
+from understudy.dp.released import NO_NOISE, Noise, NoisyTable
 from understudy.errors import SchemaError
 from understudy.models.counted_members import Counts, with_counts
 from understudy.models.model import PosteriorPredictive, Sample
@@ -146,11 +148,13 @@ def test_records_agree_with_their_members_and_keep_the_joint_table_of_counts(dra
     plain = model.sample(6000, np.random.default_rng(1))
     assert counts.agree(plain.states).mean() < 0.5
     own = PosteriorPredictive(lambda _: model) if drawn_first else model
-    measured = [("size", "children"), ("region", "workers"), ("age_2", "age_1")]
+    tables_of = [("size", "children"), ("region", "workers"), ("age_2", "age_1")]
+    measured = [table_of(plain, schema, columns) for columns in tables_of]
     drawn = with_counts(own, schema, measured).sample(6000, np.random.default_rng(1))
     assert counts.agree(drawn.states).all()
     assert not schema.domain.find_forbidden(drawn.states).any()
-    for columns in counts.margins(measured):
+    tables = [margin.columns for margin in counts.margins(measured)]
+    for columns in (*tables[:2], *((k,) for k in counts.places)):
         wanted = shares(counts.keys(plain.states, columns))
         close = np.abs(shares(counts.keys(drawn.states, columns)) - wanted).sum() / 2
         again = shares(counts.keys(counts.count(plain).states, columns))
@@ -161,6 +165,86 @@ def test_records_agree_with_their_members_and_keep_the_joint_table_of_counts(dra
 def shares(keys):
     """Shares of the cells of a table."""
     return np.bincount(keys, minlength=100) / len(keys)
+
+
+def table_of(sample, schema, columns, stddev=0.0, seed=0):
+    """The table of records with noise in each cell."""
+    sizes = [schema.columns[name].size for name in columns]
+    places = [sample.states[schema.names.index(name)] for name in columns]
+    counts = np.zeros(sizes)
+    np.add.at(counts, tuple(places), 1)
+    if not stddev:
+        return NoisyTable(columns, counts, 0.0, NO_NOISE)
+    counts += np.random.default_rng(seed).normal(0, stddev, sizes)
+    return NoisyTable(columns, counts, 0.0, Noise("gaussian", str(stddev**2), stddev))
+
+
+class Follows:
+    """A model whose members are right, and whose two counts follow a noisy table and exact ones."""
+
+    def __init__(self, model, schema, table, true):
+        self.model, self.at = model, [schema.names.index(name) for name in table.columns]
+        shares = np.maximum(table.counts, 1e-9)
+        for axis in [0, 1] * 20:
+            shares *= true.sum(axis, keepdims=True) / shares.sum(axis, keepdims=True)
+        shares = shares.ravel()
+        self.shares, self.sizes = shares / shares.sum(), table.counts.shape
+
+    def sample(self, n, rng):
+        drawn = self.model.sample(n, rng)
+        cells = rng.choice(len(self.shares), n, p=self.shares)
+        states = list(drawn.states)
+        for k, own in zip(self.at, np.unravel_index(cells, self.sizes), strict=True):
+            states[k] = own
+        return Sample(states, drawn.values)
+
+
+def test_a_noisy_table_of_counts_does_no_harm_and_an_exact_one_is_kept():
+    schema, columns, n = Schema.loads(ROLE_FIRST), ("children", "workers"), 1500
+    counts, plain = Counts.of(schema), Uneven(schema)
+    members = counts.count(plain.sample(n, np.random.default_rng(1)))
+    at = [schema.names.index(name) for name in columns]
+    total = table_of(members, schema, ("region",))
+    true = table_of(members, schema, columns).counts
+
+    def lacking(stddev, told, seed):
+        """What records lack of the true table, where its noise is told so."""
+        table = table_of(members, schema, columns, stddev, seed)
+        stated = Noise("gaussian", str(told**2), told) if told else NO_NOISE
+        model = with_counts(
+            Follows(plain, schema, table, true), schema, [total, replace(table, noise=stated)]
+        )
+        drawn = model.sample(n, np.random.default_rng(seed))
+        assert len(drawn.states[0]) == n
+        assert counts.agree(drawn.states).all()
+        assert not schema.domain.find_forbidden(drawn.states).any()
+        one, two = (shares(counts.keys(x.states, at)) for x in (drawn, members))
+        return np.abs(one - two).sum() / 2
+
+    assert lacking(0.0, 0.0, 1) < 0.04
+    before, after = (np.mean([lacking(500.0, told, k) for k in (1, 2, 3)]) for told in (0.0, 500.0))
+    assert before > 0.2  # its noise taken for exact
+    assert after < 0.5 * before
+
+
+def test_a_share_is_that_of_the_least_expected_error():
+    """Of many tables with noise, the mean share is the best one, by its errors at each share."""
+    schema, columns, n = Schema.loads(ROLE_FIRST), ("children", "workers"), 6000
+    counts = Counts.of(schema)
+    members = counts.count(Uneven(schema).sample(n, np.random.default_rng(1)))
+    own = table_of(members, schema, columns).counts
+    true = own + np.random.default_rng(2).normal(0, 40, own.shape)
+    true += (own.sum() - true.sum()) / own.size
+    at = tuple(schema.names.index(name) for name in columns)
+    grid, errors, told = np.linspace(0, 1, 101), np.zeros(101), []
+    noises = np.random.default_rng(3).normal(0, 40, (400, *own.shape))
+    for noise in noises - noises.mean(axis=(1, 2), keepdims=True):
+        table = NoisyTable(columns, true + noise, 0.0, Noise("gaussian", "1600", 40.0))
+        (margin,) = counts.margins([table])
+        assert margin.columns == at
+        told.append(margin.share(members.states, np.ones(n), float(n)))
+        errors += [((own + b * (true + noise - own) - true) ** 2).sum() for b in grid]
+    assert np.mean(told) == pytest.approx(grid[errors.argmin()], abs=0.08)
 
 
 def test_few_records_and_none_are_drawn():

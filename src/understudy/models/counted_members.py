@@ -3,16 +3,26 @@
 A model of noisy tables draws a unit's number of children and the ages in its slots by their joint
 tables, which do not make them agree. To count again alone would lose what was measured of counts,
 which is far more exact than what slots add up to. So more records are drawn than are wanted, their
-members are counted, and records are chosen among them. They are weighted so that every table with
-a count that was measured is that of the model, and each count by itself. Nothing else is asked of
-weights: what the model says of tables that nobody measured, such as all counts together, is worse
-than what members add up to.
+members are counted, and records are chosen among them. They are weighted so that each count by
+itself is that of the model, and that every table with a count that was measured comes close to the
+model's. Nothing else is asked of weights: what the model says of tables that nobody measured, such
+as all counts together, is worse than what members add up to.
+
+**How close is told by the noise.** Of a table of k cells let T be the true one, S that of the
+members once single counts are right, and Y = T + E the measured one, with noise of variance v in
+each cell. Let all have the same sum. The model's table M follows Y, so about M - T = E. The table
+S + b(M - S) is wrong by (1 - b)²|T - S|² + b²(k - 1)v, as is expected. That is least at
+b = |T - S|²/(|T - S|² + (k - 1)v). Since |Y - S|² is |T - S|² + (k - 1)v in expectation, b is
+estimated by 1 - (k - 1)v/|Y - S|², cut at 0. So an exact table is kept whole. A table whose noise
+explains all that members lack of it is left out. The model joins all tables and may have less noise
+than one of them. Then members say more than they should; of single counts, which most tables tell,
+the model's are therefore kept whole.
 
 Every record that is chosen is a draw of the model, with its members counted. What a rule forbids
 after that is never chosen. So counts agree in every unit, and all rules hold.
 
-Source: calibration of weights to known margins, by iterative proportional fitting (Deming and
-Stephan 1940), and systematic sampling with them.
+Sources: calibration of weights to known margins, by iterative proportional fitting (Deming and
+Stephan 1940), and systematic sampling with them; James & Stein (1961) for b.
 """
 
 from __future__ import annotations
@@ -25,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import Floats, Integers
+from understudy.dp.released import NoisyTable
 from understudy.errors import SchemaError
 from understudy.models.model import (
     Model,
@@ -46,13 +57,13 @@ _MOST: Final = 20.0
 """Weight of a record, at most, in parts of the mean."""
 
 
-def with_counts(model: Model, schema: Schema, measured: Iterable[Sequence[str]] = ()) -> Model:
+def with_counts(model: Model, schema: Schema, measured: Iterable[NoisyTable] = ()) -> Model:
     """The model, of which all records agree with their members; itself where none count any.
 
     Args:
         model: of the wide table.
         schema: in the bins of the model.
-        measured: columns of each table that was measured.
+        measured: tables; those bought for answers alone, or in other bins, are left aside.
     """
     counts = Counts.of(schema)
     if counts is None:
@@ -127,16 +138,14 @@ class Counts:
             states[k] = own
         return Sample(states, sample.values)
 
-    def margins(self, measured: Iterable[Sequence[str]]) -> tuple[tuple[int, ...], ...]:
-        """Places of the columns of each table that weights keep; each count by itself comes last.
+    def margins(self, measured: Iterable[NoisyTable]) -> tuple[Margin, ...]:
+        """Measured tables, as far as they are of columns and bins of the schema.
 
         Args:
-            measured: columns of each table that was measured.
+            measured: tables; those bought for answers alone are left aside.
         """
-        at = {name: k for k, name in enumerate(self.schema.names)}
-        tables = [tuple(at[name] for name in one) for one in measured if {*one} <= {*at}]
-        several = [one for one in tables if len(one) > 1 and {*one} & {*self.places}]
-        return (*dict.fromkeys(several), *((k,) for k in self.places))
+        read = (Margin.of(one, self.schema) for one in measured if not one.beside)
+        return tuple(one for one in read if one is not None)
 
     def keys(self, states: Sequence[NDArray[np.integer]], columns: Sequence[int]) -> Integers:
         """A number of the cell of each record in a table of some columns, shape (n,)."""
@@ -161,13 +170,67 @@ def _mask(states: frozenset[int], size: int) -> NDArray[np.bool_]:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """A measured table, which weights follow as far as its noise lets them.
+
+    Attributes:
+        columns: places of its columns.
+        groups: of each column, the place on its axis of each state.
+        noisy: records in each cell, one axis for each column.
+        variance: of the noise in a cell.
+    """
+
+    columns: tuple[int, ...]
+    groups: tuple[Integers, ...]
+    noisy: Floats
+    variance: float
+
+    @classmethod
+    def of(cls, table: NoisyTable, schema: Schema) -> Margin | None:
+        """None where the table has other columns or bins than the schema."""
+        at = {name: k for k, name in enumerate(schema.names)}
+        if not {*table.columns} <= {*at}:
+            return None
+        places = tuple(at[name] for name in table.columns)
+        groups = tuple(
+            np.asarray(table.groups.get(name, range(schema.sizes[k])), dtype=np.int64)
+            for name, k in zip(table.columns, places, strict=True)
+        )
+        noisy = np.asarray(table.counts, dtype=np.float64)
+        sizes = tuple(int(one.max()) + 1 for one in groups)
+        states = tuple(schema.sizes[k] for k in places)
+        if sizes != noisy.shape or states != tuple(map(len, groups)):
+            return None
+        return cls(places, groups, noisy, table.stddev**2)
+
+    @property
+    def noise(self) -> float:
+        """Expected sum of squares of the noise; cells that are impossible hold 0 and have none."""
+        return self.variance * (np.count_nonzero(self.noisy) - 1)
+
+    def share(self, states: Sequence[NDArray[np.integer]], weights: Floats, total: float) -> float:
+        """The part b of what records lack that they are to be given.
+
+        Args:
+            states: of the records.
+            weights: of the records.
+            total: records in the table.
+        """
+        axes = [own[states[k]] for k, own in zip(self.columns, self.groups, strict=True)]
+        places = np.ravel_multi_index(axes, self.noisy.shape)
+        found = np.bincount(places, weights, minlength=self.noisy.size) * total / weights.sum()
+        lacking = float(((self.noisy.ravel() - found) ** 2).sum())
+        return max(1 - self.noise / lacking, 0.0) if lacking else 0.0
+
+
 @dataclass(frozen=True)
 class _Agreeing:
     """A model whose records agree with their members; see above."""
 
     model: Model
     counts: Counts
-    margins: tuple[tuple[int, ...], ...]
+    margins: tuple[Margin, ...]
 
     @property
     def in_parts(self) -> bool:
@@ -189,11 +252,34 @@ class _Agreeing:
         counted = counts.count(drawn)
         allowed = np.ones(len(drawn.states[0]), dtype=np.bool_)
         allowed[impossible(counts.schema.domain, counted.states)] = False
-        weights = _rake(
-            [(counts.keys(drawn.states, m), counts.keys(counted.states, m)) for m in self.margins],
-            allowed,
-        )
+        weights = self._weigh(drawn, counted, allowed)
         return _select(counted, rng.permutation(_systematic(weights, n_rows, rng)))
+
+    def _weigh(self, drawn: Sample, counted: Sample, allowed: NDArray[np.bool_]) -> Floats:
+        """Weights of records, shape (n,): by single counts first, then by all tables."""
+        if not allowed.any():
+            return np.ones(len(allowed))
+        counts, margins = self.counts, self.margins
+
+        def keys(columns: tuple[int, ...]) -> tuple[Integers, Integers]:
+            return counts.keys(drawn.states, columns), counts.keys(counted.states, columns)
+
+        alone = [_target(*keys((k,))) for k in counts.places]
+        weights = _rake(alone, allowed / allowed.mean())
+        several = [m for m in margins if len(m.columns) > 1 and {*m.columns} & {*counts.places}]
+        if not several:
+            return weights
+        total = max(float(min(margins, key=lambda one: one.noise).noisy.sum()), 1.0)
+        shares = dict[tuple[int, ...], float]()
+        for one in several:  # each fit may have measured it anew
+            own = one.share(counted.states, weights, total)
+            shares[one.columns] = max(own, shares.get(one.columns, 0.0))
+        tables = [_target(*keys(m), weights, share) for m, share in shares.items() if share]
+        return _rake([*tables, *alone], weights) if tables else weights
+
+
+_Target = tuple[Floats, Integers]
+"""A table of records, and the cell of each record in it."""
 
 
 def _join_parts(parts: Sequence[Sample]) -> Sample:
@@ -207,31 +293,28 @@ def _select(sample: Sample, rows: NDArray[np.int64]) -> Sample:
     return Sample([column[rows] for column in sample.states], values)
 
 
-def _rake(margins: Sequence[tuple[Integers, Integers]], allowed: NDArray[np.bool_]) -> Floats:
-    """Weights of records by which tables of them are what is wanted.
+def _target(
+    wanted: Integers, own: Integers, weights: Floats | None = None, share: float = 1.0
+) -> _Target:
+    """The table of what is wanted, or what records with weights have and a share of the rest."""
+    cells, places = np.unique(np.concatenate([wanted, own]), return_inverse=True)
+    one, two = np.split(places.astype(np.int64), 2)
+    table: Floats = share * np.bincount(one, minlength=len(cells)).astype(np.float64)
+    if weights is not None:
+        table += (1 - share) * np.bincount(two, weights, minlength=len(cells))
+    return table, two
 
-    Args:
-        margins: of each table the cell of each record in what is wanted, and in what there is.
-        allowed: which records may have weight.
 
-    Returns:
-        Shape (n,), with mean 1.
-    """
-    if not allowed.any():
-        return np.ones(len(allowed))
-    weights = allowed / allowed.mean()
-    tables = []
-    for wanted, own in margins:
-        cells, places = np.unique(np.concatenate([wanted, own]), return_inverse=True)
-        size, n = len(cells), len(wanted)
-        tables.append((np.bincount(places[:n], minlength=size).astype(float), places[n:], size))
+def _rake(targets: Sequence[_Target], weights: Floats) -> Floats:
+    """Weights of records by which tables of them are what is wanted, shape (n,), with mean 1."""
     for _ in range(_SWEEPS):
-        for wanted_table, own, size in tables:
-            found = np.bincount(own, weights, minlength=size)
-            factor = np.divide(wanted_table, found, out=np.zeros(size), where=found > 0)
-            weights = np.minimum(weights * factor[own], _MOST)
-        weights *= len(weights) / weights.sum()
-    return np.asarray(weights)
+        for wanted, own in targets:
+            found = np.bincount(own, weights, minlength=len(wanted))
+            factor = np.divide(wanted, found, out=np.zeros(len(wanted)), where=found > 0)
+            raked = np.minimum(weights * factor[own], _MOST)
+            weights = raked if raked.any() else weights  # few records may have no cell in common
+        weights = np.asarray(weights * (len(weights) / weights.sum()))
+    return weights
 
 
 def _systematic(weights: Floats, n: int, rng: np.random.Generator) -> NDArray[np.int64]:

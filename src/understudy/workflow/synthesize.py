@@ -357,7 +357,7 @@ def fitted_models(request: Request, prepared: Prepared, gate: Gate, n_rows: int)
         fitted = _fit_sets(request, prepared, gate, n_rows, sets=per_fit)
         if prepared.schema.members is not None:
             values = (outcome.value for outcome in gate.measured)
-            measured = [value.columns for value in values if isinstance(value, NoisyTable)]
+            measured = [value for value in values if isinstance(value, NoisyTable)]
             fitted = with_counts(fitted, prepared.schema, measured)
         models += [fitted] * per_fit
     return models
