@@ -96,7 +96,7 @@ def test_a_release_loads_no_library_of_what_it_does_not_do(small, tmp_path):
     ask += [str(small.folder / "people.toml"), "--epsilon", "1", "--quiet", "--method", "laplace"]
     loaded = after([*ask, "--out", str(tmp_path / "out")])
     assert not loaded & {"scipy.stats", "sklearn", "statsmodels", "sqlalchemy", "matplotlib"}
-    assert not loaded & {"formulaic", "scipy.interpolate"}
+    assert "formulaic" not in loaded
 
 
 @pytest.mark.nightly

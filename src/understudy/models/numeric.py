@@ -272,7 +272,9 @@ def _bends(edges: Floats, masses: Floats) -> _Bends:
         return _Bends(np.ones(len(masses)), np.ones(len(masses)))
     places = (edges - edges[0]) / (edges[-1] - edges[0])
     below = np.concatenate(([0.0], np.cumsum(masses / whole)))
-    slopes = _slopes(np.diff(places), np.diff(below) / np.diff(places))
+    from scipy.interpolate import PchipInterpolator  # takes long, and few need it
+
+    slopes = PchipInterpolator(places, below).derivative()(places)
     shares = np.diff(below)
     filled = shares > 0
     ratios = np.where(filled, np.diff(places) / np.where(filled, shares, 1.0), 0.0)
@@ -280,29 +282,6 @@ def _bends(edges: Floats, masses: Floats) -> _Bends:
         np.where(filled, np.clip(s * ratios, 0, 3), 1.0) for s in (slopes[:-1], slopes[1:])
     )
     return _Bends(left, right)
-
-
-def _slopes(widths: Floats, densities: Floats) -> Floats:
-    """Slopes of the monotone cubic at the edges, as of Fritsch and Butland (1984).
-
-    They are weighted harmonic means of the densities beside, and 0 beside an empty bin; those at
-    the ends are of the parabola through three points, and no less than 0.
-
-    Args:
-        widths: of the bins, at least two, shape (bins,).
-        densities: none below 0, shape (bins,).
-
-    Returns:
-        Shape (bins + 1,).
-    """
-    before, after = 2 * widths[1:] + widths[:-1], widths[1:] + 2 * widths[:-1]
-    with np.errstate(divide="ignore"):
-        means = (before / densities[:-1] + after / densities[1:]) / (before + after)
-    ends = [
-        ((2 * h[0] + h[1]) * m[0] - h[0] * m[1]) / (h[0] + h[1])
-        for h, m in ((widths, densities), (widths[::-1], densities[::-1]))
-    ]
-    return np.concatenate([np.maximum(ends[:1], 0), 1 / means, np.maximum(ends[1:], 0)])
 
 
 @dataclass(frozen=True, eq=False)
