@@ -24,7 +24,7 @@ def test_widths_at_any_epsilon_are_those_of_plans(delta):
     planner = Planner(SCHEMA, delta=delta, how=HOW)
     for epsilon in ("0.3", "1.7", "3") if NIGHT else ("0.3",):
         planned = us.plan(SCHEMA, epsilon=epsilon, delta=delta, how=HOW).expected
-        found = planner.expected(epsilon)
+        found = planner.expected_widths(epsilon)
         assert [(one.analysis, one.name, one.refused) for one in found] == [
             (one.analysis, one.name, one.refused) for one in planned
         ]
@@ -69,16 +69,16 @@ def test_what_no_epsilon_reaches_is_refused_with_what_sampling_leaves():
 
 def test_another_delta_and_other_parts_are_those_of_plans():
     planner = Planner(SCHEMA, delta="1e-6", how=HOW)
-    planner.expected(1)
+    planner.expected_widths(1)
     for delta, parts in (("1e-9", {"answers": "0.7", "lines": "0.05"}), (0, {})):
         how = SynthesisOptions(analyses=ANALYSES, assume_rows=6_000, budget=parts)
         found = planner.beside(delta=delta, how=how)
         planned = us.plan(SCHEMA, epsilon="1.7", delta=delta, how=how)
-        assert found.expected("1.7") == planned.expected
+        assert found.expected_widths("1.7") == planned.expected
         shares = found.shares("1.7")
         assert sum(shares.values()) - shares["rows"] == 1
         assert all(shares[name] == Fraction(stated) for name, stated in parts.items())
 
 
 def test_without_analyses_nothing_is_expected():
-    assert Planner(SCHEMA, how=SynthesisOptions()).expected(1) == ()
+    assert Planner(SCHEMA, how=SynthesisOptions()).expected_widths(1) == ()

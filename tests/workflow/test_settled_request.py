@@ -70,6 +70,15 @@ def test_many_rows_have_a_finer_line_beside_the_usual_one():
         assert adjust_for_row_count(request(schema(columns)), 200_000).finer_lines is None
 
 
+def test_a_finer_line_takes_nothing_from_columns_that_have_none():
+    columns = {"x": NUMBER | {"upper": 10**6}, "y": NUMBER | {"upper": 9}, "g": GROUP}
+    few, many = (adjust_for_row_count(request(schema(columns)), n) for n in (1_000, 200_000))
+    (x, y), (usual, same, finer) = few.line_steps(), many.line_steps()
+    assert same.stddev == y.stddev
+    assert usual.stddev == pytest.approx(x.stddev * 1.5**0.5, rel=0.01)
+    assert finer.stddev == pytest.approx(x.stddev * 3**0.5, rel=0.01)
+
+
 @pytest.mark.parametrize("columns", [BOTH, {"g": GROUP, "h": GROUP}], ids=["lines", "no lines"])
 def test_the_least_number_is_that_of_the_noise(columns):
     asked = request(schema(columns))

@@ -158,15 +158,32 @@ class Request:
             for name in usual.columns
         }
         columns = tuple(name for name, (few, more) in sizes.items() if more > few)
-        return NumberLines(columns, times=self.line_times) if columns else None
+        if not columns:
+            return None
+        return NumberLines(columns, line_weights(self.schema, columns), self.line_times)
 
     @property
     def asked_lines(self) -> tuple[tuple[NumberLines, Fraction], ...]:
-        """All number lines, the usual ones first, each with what it may spend."""
+        """All number lines, the usual ones first, each with what it may spend.
+
+        A finer line has its part of what its own column may spend, and takes nothing from others.
+        """
         usual, finer = self.lines, self.finer_lines
-        part = FINER_PART if finer else Fraction(0)
-        each = ((usual, (1 - part) * self.lines_spend), (finer, part * self.lines_spend))
-        return tuple((lines, spend) for lines, spend in each if lines is not None)
+        if usual is None:
+            return ()
+        if finer is None:
+            return ((usual, self.lines_spend),)
+        weights = dict(zip(usual.columns, usual.weights or (), strict=True))
+        part = FINER_PART * Fraction(sum(finer.weights or ()), sum(weights.values()))
+        kept = FINER_PART.denominator - FINER_PART.numerator
+        shares = tuple(
+            weight * (kept if name in finer.columns else FINER_PART.denominator)
+            for name, weight in weights.items()
+        )
+        return (
+            (replace(usual, weights=shares), (1 - part) * self.lines_spend),
+            (finer, part * self.lines_spend),
+        )
 
     @property
     def heaps(self) -> HeapCounts | None:
@@ -572,7 +589,7 @@ HEAPS = 400
 """Rows in a standard deviation of the noise in counts of heaps, which is little enough: that of a
 class in all zones is .006 of the rows then, and in one of six equal ones .015."""
 FINER_PART = Fraction(1, 3)
-"""Of what buys number lines, for finer ones where these are bought."""
+"""Of what buys the number line of a column, for a finer one where it is bought."""
 LEAST_HEAPS = Fraction(1, 100)
 """Of what counts of heaps may cost, at least."""
 

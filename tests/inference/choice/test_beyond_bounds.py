@@ -221,7 +221,8 @@ def test_all_lines_of_a_release_count(release, line):
     own = replace(line, counts=np.array([*line.counts[:-1], least]))
     assert beyond(own, release)[1].certain
     assert not beyond(replace(own, counts=own.counts - 1), release)[1].certain
-    more = replace(release, measurements=(*release.measurements, *[own] * 11))
+    others = [replace(own, columns=(f"other {k}",)) for k in range(11)]
+    more = replace(release, measurements=(*release.measurements, *others))
     assert not beyond(own, more)[1].certain
 
 
