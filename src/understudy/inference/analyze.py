@@ -324,6 +324,9 @@ def _limits(question: Question, schema: Schema) -> tuple[float, float]:
         return 0.0, 1.0
     if question.kind == "correlation":
         return -1.0, 1.0
+    counted = isinstance(question.asked, Estimand) and question.asked.called == "count"
+    if counted or question.kind == "std":
+        return 0.0, math.inf
     if question.kind in ("mean", "quantile") and isinstance(question.asked, Estimand):
         column = schema.columns.get(question.asked.expression)
         if isinstance(column, NUMERIC):

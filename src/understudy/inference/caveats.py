@@ -232,11 +232,13 @@ def cut_notes(
     lower, upper = pooled.interval(level)
     if not bool((lower < limits[0]).any() or (upper > limits[1]).any()):
         return
-    ends = "the bounds of the column" if kind in ("mean", "quantile") else f"[{limits[0]:g}, 1]"
-    more = ", and an estimated share can be negative, since setting it to 0 would bias sums"
+    ends = f"[{limits[0]:g}, 1]" if np.isfinite(limits[1]) else "0 and above"
+    ends = "the bounds of the column" if kind in ("mean", "quantile") else ends
+    what = "share" if kind in SHARES else "number"
+    more = f", and an estimated {what} can be negative, since setting it to 0 would bias sums"
     yield (
         f"Intervals are cut to {ends} where they are shown; the numbers behind them are "
-        f"not{more * (kind in SHARES)}."
+        f"not{more * (kind in (*SHARES, 'total'))}."
     )
 
 

@@ -276,7 +276,8 @@ def _own_squares(design: Floats) -> Floats:
 def _inverse(gram: Floats) -> Floats:
     """Of the second moments of the predictors, which must be positive definite."""
     size = np.sqrt(np.maximum(np.diag(gram), 0))
-    if not (size > 0).all() or np.linalg.eigvalsh(gram / np.outer(size, size)).min() <= 0:
+    told = (size > 0).all()
+    if not told or np.linalg.eigvalsh(gram / np.outer(size, size)).min() <= _LEAST_APART:
         raise LostInNoiseError(
             f"{_NOT_APART} (their noisy second moments fit no records); take fewer of them."
         )
@@ -295,6 +296,7 @@ def _denominator_noise(matrix: Sums, left: Floats, residual: Floats) -> tuple[Fl
     return np.diag(both[:p, p:]), np.diag(both)[p:]
 
 
+_LEAST_APART = 1e-14  # of an eigenvalue of correlations: what is less may be rounding alone
 _NOT_APART = "The predictors are not told apart clearly enough under the privacy noise"
 
 

@@ -441,6 +441,23 @@ def _mean_of_several(
     return replace(answer, dropped=matrix.n - complete.n)
 
 
+def _require_apart(formula: str, design: Floats) -> None:
+    """Refuse a model whose coefficients no table would tell, however precise.
+
+    Args:
+        formula: of the model.
+        design: weights of its p predictors and the intercept, shape (p, s + 1).
+    """
+    if not len(design):
+        raise InferenceError(f"The model {formula!r} has no predictor; add one, or an intercept.")
+    sizes = np.linalg.norm(design, axis=1, keepdims=True)
+    if np.linalg.matrix_rank(design / np.where(sizes > 0, sizes, 1.0)) < len(design):
+        raise InferenceError(
+            f"In {formula!r} a predictor is the same for all records, or follows from the others, "
+            "so no records tell their coefficients apart; leave it out."
+        )
+
+
 def answer_of_model(
     estimand: Estimand,
     matrix: Moments | TermMatrix,
@@ -463,7 +480,7 @@ def answer_of_model(
         clustering: how its clusters count; None for records drawn one by one.
 
     Raises:
-        InferenceError: the answer is lost in noise.
+        InferenceError: the answer is lost in noise, or one predictor follows from the others.
     """
     lacking = absences(schema, estimand.columns, matrix)
     matrix = matrix.among(lacking, schema)
@@ -481,6 +498,7 @@ def answer_of_model(
     if weights is None:
         return None
     names, possible = laid[0]
+    _require_apart(estimand.formula, weights[1:])
     if estimand.kind == "logit" and not np.isin(possible, (0.0, 1.0)).all():
         return None
     limits = limits_met(weights, matrix, schema)

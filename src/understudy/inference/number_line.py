@@ -97,6 +97,8 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     asked = (*RATIOS, "total", "quantile", "std", "gini")
     if estimand.kind not in asked or not estimand.used or len(estimand.columns) > 1:
         return None
+    if estimand.split and estimand.kind in (*RATIOS, "total"):  # noise of two goes together
+        return None
     (name,) = estimand.columns
     line = line_of(release.measurements, name)
     if line is None:

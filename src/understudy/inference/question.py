@@ -24,7 +24,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
@@ -656,8 +656,14 @@ def _of_two(kind: str, formula: str, schema: Schema) -> Estimand:
             raise InferenceError(formulas.not_two(term))
     named = [set(formulas.columns_of(formulas.as_formula(t), columns)) for t in (*groups, *numbers)]
     if kind != "correlation" and named[0] & named[1]:
-        raise InferenceError(f"Both sides of {formula!r} are about {min(named[0] & named[1])!r}.")
+        raise InferenceError(_same_on_both_sides(formula, named[0] & named[1]))
     return Estimand(kind, formula, columns)
+
+
+def _same_on_both_sides(formula: str, names: Collection[str]) -> str:
+    return (
+        f"Both sides of {formula!r} are about {min(names)!r}; take another column on one of them."
+    )
 
 
 def group_terms(kind: str, formula: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -768,12 +774,16 @@ def _by_groups(kind: str, formula: str, schema: Schema) -> Estimand:
     by = (*groups, *(_condition_columns(split, schema.names) if split else ()))
     plain = expression.strip("`")
     if plain in schema.columns and _shown_by_level(kind, plain, schema):
+        if plain in groups:
+            raise InferenceError(_same_on_both_sides(formula, {plain}))
         columns = _order_names((plain, *by), schema)
         return Estimand(kind, formula, columns, levels=(plain,), groups=groups, split=split)
     if plain in schema.columns and is_grouping(schema.columns[plain]):
         raise InferenceError(formulas.no_number(plain))
     named = formulas.columns_of(formulas.as_formula(expression), schema.names)
     _require_levels(formulas.as_formula(expression), schema)
+    if {*named} & {*groups}:
+        raise InferenceError(_same_on_both_sides(formula, {*named} & {*groups}))
     columns = _order_names((*named, *by), schema)
     return Estimand(kind, formula, columns, expression=expression, groups=groups, split=split)
 
@@ -791,7 +801,8 @@ def _read_groups(text: str, schema: Schema) -> tuple[tuple[str, ...], str]:
         )
     formulas.columns_of(text, schema.names)
     _require_levels(text, schema)
-    return tuple(term.strip("`") for term in terms if term not in conditions), conditions[0]
+    split = conditions[0] if conditions else ""
+    return tuple(term.strip("`") for term in terms if term not in conditions), split
 
 
 def _shown_by_level(kind: str, name: str, schema: Schema) -> bool:
