@@ -52,6 +52,7 @@ from understudy.inference.question import MODELS, RATIOS, Estimand, parse
 from understudy.inference.records import ABSENT, Records
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.expressions import quote_name
 
 Tell = Callable[[int, int], None]
 
@@ -411,10 +412,7 @@ def asked_of(release: Release) -> tuple[Mapping[str, str], ...]:
     levels = [name for name in columns if name not in numbers]
     chosen = [("mean", name) for name in numbers[:_MOST_DEFAULT]]
     chosen += [("proportion", name) for name in levels[:_MOST_DEFAULT]]
-    return tuple(
-        {"kind": kind, "formula": name if name.isidentifier() else f"`{name}`"}
-        for kind, name in chosen
-    )
+    return tuple({"kind": kind, "formula": quote_name(name)} for kind, name in chosen)
 
 
 def columns_of(release: Release) -> tuple[str, ...]:

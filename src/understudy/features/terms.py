@@ -55,6 +55,7 @@ from understudy.features.scores import (
     squared_length,
 )
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.expressions import quote_name
 
 MOST_POWER: Final = 4
 """Of a number in a term: of the next one hardly anything is told under noise."""
@@ -84,7 +85,7 @@ class Factor:
     power: int = 1
 
     def __str__(self) -> str:
-        name = self.column if self.column.isidentifier() else f"`{self.column}`"
+        name = quote_name(self.column)
         if self.log:
             sign, size = "-" if self.shift < 0 else "+", f"{abs(self.shift):.17g}"
             name = f"log({name} {sign} {size})" if self.shift else f"log({name})"

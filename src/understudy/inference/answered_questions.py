@@ -16,12 +16,12 @@ from itertools import combinations
 
 from understudy.inference.analyze import valid_answer
 from understudy.inference.expected_widths import ExpectedWidths
-from understudy.inference.formulas import quote_name
 from understudy.inference.question import QuestionKind
 from understudy.inference.records import is_grouping, level_values
 from understudy.inference.usefulness import answer_counts, counts
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Boolean, Continuous, Integer, Schema
+from understudy.schema.expressions import quote_name
 
 MOST_ASKED = 8
 """Questions of a kind about two columns that are asked."""

@@ -81,7 +81,9 @@ def model_terms(formula: str, schema: Schema) -> dict[str, Term]:
         width = 1
         for factor in term.factors:
             if factor.eval_method.value != "literal":
-                coded[factor.expr] = _factor(factor.expr, factor.eval_method.value, schema)
+                coded[factor.expr] = _factor(
+                    formulas.restore_names(factor.expr), factor.eval_method.value, schema
+                )
                 width *= len(coded[factor.expr])
         _require_few(width)
     probes = _probes(schema, columns)

@@ -24,6 +24,7 @@ from understudy.inference.question import MODELS, OF_GROUPS, TWO_WAY, Estimand, 
 from understudy.inference.records import ABSENT, is_binned, numbers_around
 from understudy.schema import NUMERIC, Continuous, Schema
 from understudy.schema.coarsening import cuts_of, in_these_bins, with_cuts
+from understudy.schema.expressions import quote_name
 from understudy.schema.numeric import Numeric
 
 
@@ -243,6 +244,6 @@ def _edges(text: str, columns: Sequence[str], schema: Schema) -> str:
     named = formulas.constants(formulas.as_formula(text)) or (sum(column.bounds) / 2,)
     near = min(lows, key=lambda low: min(abs(low - number) for number in named))
     return (
-        f"One begins at {near:.12g}: take a condition such as {name} >= {near:.12g}, or a schema "
-        "whose bins begin where yours needs them."
+        f"One begins at {near:.12g}: take a condition such as {quote_name(name)} >= {near:.12g}, "
+        "or a schema whose bins begin where yours needs them."
     )

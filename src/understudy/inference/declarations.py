@@ -63,7 +63,7 @@ from understudy.mechanisms.weighted_tables import WeightedTable
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.coarsening import divides_usual, usual_bins
-from understudy.schema.expressions import with_condition
+from understudy.schema.expressions import quote_name, with_condition
 
 _BY_MOMENTS = (*RATIOS, "total", *MODELS, *MEASURED_ONLY)
 _SHARE = Fraction(1, 2)  # of the rest buys what is declared
@@ -390,8 +390,8 @@ def _nearby(estimand: Estimand) -> Iterator[tuple[str, str]]:
     elif estimand.kind != "correlation" and estimand.groups:
         left = estimand.formula.partition("~")[0].strip()
         for group in estimand.groups if len(estimand.groups) > 1 else ():
-            yield kind, f"{left} ~ {formulas.quote_name(group)}"
+            yield kind, f"{left} ~ {quote_name(group)}"
         yield kind, left
     elif len(estimand.levels) > 1:
         for name in estimand.levels:
-            yield "proportion", formulas.quote_name(name)
+            yield "proportion", quote_name(name)

@@ -13,14 +13,14 @@ import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
-from keyword import iskeyword
+from keyword import iskeyword, kwlist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy._arrays import Floats
 from understudy.errors import InferenceError, nearest
-from understudy.schema.expressions import python_tree
+from understudy.schema.expressions import python_tree, quote_name
 
 # The library of formulas, and pandas behind it, takes long, and few questions need it.
 if TYPE_CHECKING:
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 _EXPRESSION = "0 + {"  # an expression, as a formula with one column
 _BUILTINS = {"abs", "bool", "float", "int", "max", "min", "round"}
+_KEYWORD = re.compile(rf"`({'|'.join(kwlist)})`")
+_STAND_IN = re.compile(rf"`({'|'.join(kwlist)}) `")
+"""A column called like a word of Python, which the library leaves as it is even in code. A space
+behind it makes the library stand something else in, and no column ends in one."""
+_CONNECTIVES = {"and", "or", "not", "in", "is", "True", "False", "None", "if", "else"}
 _LOST = (AttributeError, RecursionError)
 """What the library ends in where brackets lack their other half, or nest without end."""
 
@@ -49,9 +54,14 @@ def _faults() -> tuple[type[Exception], ...]:
     return FormulaicError, SyntaxError, ArithmeticError, LookupError, TypeError, ValueError
 
 
-def quote_name(name: str) -> str:
-    """Write a column's name as formulas need it, with back quotes where it is no identifier."""
-    return name if name.isidentifier() else f"`{name}`"
+def restore_names(text: str) -> str:
+    """Return a part of a parsed formula with columns by their names (see `_STAND_IN`).
+
+    Example:
+        >>> [restore_names(text) for text in ("`class ` == 'a'", "class ", "C(x)")]
+        ["`class` == 'a'", 'class', 'C(x)']
+    """
+    return text[:-1] if iskeyword(text[:-1]) else _STAND_IN.sub(r"`\1`", text)
 
 
 @lru_cache(maxsize=256)  # replicates ask the same of one set after another
@@ -66,10 +76,13 @@ def parse(formula: str) -> Formula:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SyntaxWarning)  # as in `python_tree`
-            return Formula(formula)
+            return Formula(_KEYWORD.sub(r"`\1 `", formula))
     except _faults() + _LOST as error:
+        words = (word for word in re.findall(r"\w+", _show_formula(formula)) if iskeyword(word))
+        word = next((one for one in words if one not in _CONNECTIVES), "")
+        meant = f"; a column called {word!r} stands in back-ticks, `{word}`" if word else ""
         raise InferenceError(
-            f"The formula {_show_formula(formula)!r} cannot be read: {_first_line(error)}; "
+            f"The formula {_show_formula(formula)!r} cannot be read: {_first_line(error)}{meant}; "
             "expected something like 'income ~ age + C(region)', or 'income > 0' in braces within "
             "a formula."
         ) from None
@@ -101,7 +114,7 @@ def has_predictor(formula: str, name: str) -> bool:
         (True, False)
     """
     terms = _terms(_parts(parse(formula))[-1])
-    return any([factor.expr for factor in term.factors] == [name] for term in terms)
+    return any([restore_names(one.expr) for one in term.factors] == [name] for term in terms)
 
 
 def unknown(name: str, table: Iterable[str]) -> str:
@@ -175,7 +188,7 @@ def factors_of_terms(formula: str) -> tuple[tuple[tuple[str, bool], ...], ...]:
     terms = (term for part in _parts(parse(formula)) for term in _terms(part))
     each = ([one for one in term.factors if one.eval_method.value != "literal"] for term in terms)
     return tuple(
-        tuple((one.expr, one.eval_method.value == "lookup") for one in factors)
+        tuple((restore_names(one.expr), one.eval_method.value == "lookup") for one in factors)
         for factors in each
         if factors
     )
@@ -198,7 +211,8 @@ def split_groups(formula: str) -> tuple[str, str]:
 
 def split_terms(formula: str) -> tuple[str, ...]:
     """Expressions of "x + y", each as it could stand alone."""
-    return tuple(without_braces(str(term).strip()) for term in _terms(parse(f"0 + {formula}")))
+    terms = _terms(parse(f"0 + {formula}"))
+    return tuple(without_braces(restore_names(str(term)).strip()) for term in terms)
 
 
 def as_formula(expression: str) -> str:
@@ -230,7 +244,7 @@ def read_crossing(terms: str, known: Iterable[str]) -> tuple[str, ...]:
     if set(plain) <= set(table) and all(name.isidentifier() for name in plain):
         return plain  # as most are: the library need not be loaded to say so
     columns_of(terms, table)
-    names = [str(term) for term in _terms(parse(f"0 + {terms}"))]
+    names = [restore_names(str(term)) for term in _terms(parse(f"0 + {terms}"))]
     for name in names:
         if name not in table:
             raise InferenceError(
@@ -316,10 +330,11 @@ def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
     """
     from formulaic import model_matrix
 
+    words = [name for name in frame.columns if iskeyword(name)]
+    frame = frame.assign(**{f"{name} ": frame[name] for name in words})
     try:
         with np.errstate(all="ignore"):  # what is not finite is refused by the caller, in words
             design: pd.DataFrame = model_matrix(layout, frame, context={}, na_action="ignore")
-            return design
     except _faults() as error:
         if "TypeError: " in str(error) and {"'", '"'} & {*_show_formula(formula)}:
             raise InferenceError(
@@ -330,6 +345,21 @@ def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
             f"The formula {_show_formula(formula)!r} cannot be computed on this release: "
             f"{_first_line(error)}."
         ) from None
+    for side in (design.lhs, design.rhs) if hasattr(design, "rhs") else (design,):
+        side.columns = [_restore_label(label, words) for label in side.columns]
+    return design
+
+
+def _restore_label(label: str, names: Iterable[str]) -> str:
+    """The name of a coefficient, with columns by their names.
+
+    Args:
+        label: as the library has it.
+        names: of columns that have stand-ins.
+    """
+    for name in names:
+        label = re.sub(rf"(?<!\w){name} (?=[`:[]|$)", name, label)
+    return label
 
 
 def _names(formula: str) -> Iterator[str]:
@@ -359,7 +389,7 @@ def _factors(formula: str) -> Iterator[tuple[str, bool]]:
         for term in _terms(part):
             for factor in term.factors:
                 if factor.eval_method.value != "literal":
-                    yield factor.expr, factor.eval_method.value == "python"
+                    yield restore_names(factor.expr), factor.eval_method.value == "python"
 
 
 def _python_names(code: str) -> Iterator[str]:

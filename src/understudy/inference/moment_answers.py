@@ -75,6 +75,7 @@ from understudy.inference.two_way import (
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.expressions import quote_name
 
 MODEL_NOTES = {
     "ols": "Standard errors hold whether variances are equal or not (sandwich).",
@@ -764,7 +765,7 @@ def _deviation(
         value = formulas.evaluate(estimand.expression, frame)
         if not estimand.groups:
             return value[:, None]
-        group = formulas.quote_name(estimand.groups[0])
+        group = quote_name(estimand.groups[0])
         members = formulas.matrices(f"{{{estimand.expression}}} ~ 0 + C({group})", frame).rhs
         return np.column_stack([value, value**2, members.to_numpy(np.float64)])
 

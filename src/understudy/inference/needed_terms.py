@@ -26,7 +26,7 @@ from understudy.inference import formulas
 from understudy.inference.conditions import state_values
 from understudy.inference.question import MODELS, Estimand
 from understudy.schema import NUMERIC, Schema
-from understudy.schema.expressions import python_tree
+from understudy.schema.expressions import python_tree, quote_name
 
 _ONE: Final = Term(())
 _LOGS: Final = ("log", "log1p", "log2", "log10")
@@ -154,7 +154,7 @@ def _deviation_as_model(estimand: Estimand) -> str:
     """A formula with the number of a deviation, and with its square where it is by group."""
     if not estimand.groups:
         return formulas.as_formula(estimand.expression)
-    group = formulas.quote_name(estimand.groups[0])
+    group = quote_name(estimand.groups[0])
     return f"{{({estimand.expression}) ** 2}} ~ 0 + {{{estimand.expression}}} + C({group})"
 
 
@@ -167,7 +167,7 @@ def mean_as_model(estimand: Estimand) -> str | None:
     """
     if len(estimand.groups) > 1 or estimand.split:
         return None
-    by = f"0 + C({formulas.quote_name(estimand.groups[0])})" if estimand.groups else "1"
+    by = f"0 + C({quote_name(estimand.groups[0])})" if estimand.groups else "1"
     return f"{{{estimand.expression}}} ~ {by}"
 
 

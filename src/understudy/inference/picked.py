@@ -38,7 +38,7 @@ def formula_of(kind: str, first: str, others: Sequence[str]) -> str:
         >>> formula_of("ols", "income", ["age", "home town"])
         'income ~ age + `home town`'
     """
-    from understudy.inference.formulas import quote_name  # loads the library of formulas
+    from understudy.schema.expressions import quote_name
 
     if not first:
         raise MethodError("Pick the column that the question is about.")

@@ -44,6 +44,7 @@ from understudy.schema.expressions import (
     level_state,
     level_test,
     python_tree,
+    quote_name,
     times_as_places,
     with_condition,
 )
@@ -156,9 +157,7 @@ def _python(code: str, schema: Schema) -> str:
         tree, quoted = python_tree(code.strip())
     except (SyntaxError, ValueError):
         return code
-    columns = {
-        name: formulas.quote_name(name) for name in schema.declared if not name.isidentifier()
-    }
+    columns = {name: quote_name(name) for name in schema.declared if quote_name(name) != name}
     stand_ins = {shown: f"_quoted_{k}_" for k, shown in enumerate(columns.values())}
     body = _WrittenOut(schema, quoted, {n: stand_ins[s] for n, s in columns.items()}).visit(
         tree.body
@@ -261,7 +260,7 @@ def _refusal(name: str, schema: Schema) -> str:
 
 
 def _example(name: str, column: Column) -> str:
-    shown = formulas.quote_name(name)
+    shown = quote_name(name)
     if isinstance(column, NUMERIC):
         return ""
     return f", or for the share of one level, proportion of {shown} == {column.levels[0]!r}"
@@ -383,7 +382,7 @@ class Estimand:
         summed = self.kind in ("mean", "std") or (self.kind == "total" and self.expression)
         if not (self.split and summed):
             return ()
-        left = f"{self.expression} ~ {' + '.join(map(formulas.quote_name, self.groups))}"
+        left = f"{self.expression} ~ {' + '.join(map(quote_name, self.groups))}"
         bare = replace(self, split="", formula=left if self.groups else self.expression)
         both = (f"({self.split})", f"~({self.split})")
         whole = f"({self.where}) & " if self.where else ""

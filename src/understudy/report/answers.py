@@ -246,8 +246,8 @@ class Answers:
         """A command that was tried and is answered, if a name needs no quoting of its own."""
         plain = (
             (one.kind, one.formula)
-            for columns, one in asked.answered.items()
-            if all(name.isidentifier() for name in columns) and not set("'`\"") & set(one.formula)
+            for one in asked.answered.values()
+            if not set("'`\"") & set(one.formula)
         )
         return next((f'understudy analyze release {kind} "{text}"' for kind, text in plain), "")
 

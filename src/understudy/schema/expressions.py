@@ -21,6 +21,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from keyword import iskeyword
 from typing import Any, Final
 
 import numpy as np
@@ -64,6 +65,16 @@ CUT: Final = "cut"
 """The function that gives the number of an interval: 0 below the first cut, and so on."""
 
 _KNOWN = "numbers, columns, + - * / **, comparisons joined by and, or, & and |, abs, floor and cut"
+
+
+def quote_name(name: str) -> str:
+    """Write a column's name as expressions need it: in back-ticks, where Python would not read it.
+
+    Example:
+        >>> [quote_name(name) for name in ("age", "in work", "class")]
+        ['age', '`in work`', '`class`']
+    """
+    return name if name.isidentifier() and not iskeyword(name) else f"`{name}`"
 
 
 def python_tree(code: str) -> tuple[ast.Expression, dict[str, str]]:

@@ -44,6 +44,7 @@ from understudy.schema import (
 )
 from understudy.schema.base import LevelMap, text_of
 from understudy.schema.derived import derived_faults, in_order
+from understudy.schema.expressions import quote_name
 from understudy.steward.check import RuleTally, cells_of
 
 _CELLS = 4_000_000  # that are looked at for proposals; all rows are read before one is made
@@ -101,7 +102,7 @@ class _Seen:
     @property
     def text(self) -> str:
         """Its name as an expression writes it."""
-        return self.name if self.name.isidentifier() else f"`{self.name}`"
+        return quote_name(self.name)
 
 
 def with_found_rules(

@@ -83,3 +83,42 @@ def test_shown_intervals_of_counts_begin_at_zero(release):
     assert found.pooled.interval()[0][place] < 0
     assert float(found.rows()[place][4].replace(",", "")) == 0
     assert any("cut to 0 and above" in note for note in found.notes)
+
+
+@pytest.fixture(scope="module")
+def keywords():
+    """A release whose columns are called like words of Python."""
+    schema = us.Schema.loads(
+        column("class", "categorical", levels=["a", "b"])
+        + column("in", "continuous", lower=0, upper=100)
+    )
+    rng = np.random.default_rng(1)
+    group = rng.choice(["a", "b"], 500)
+    rows = pl.DataFrame({"class": group, "in": rng.uniform(0, 50, 500) + 50 * (group == "b")})
+    return us.synthesize(rows, schema, epsilon=8, delta="1e-6", insecure_noise_seed=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "formula", "truth"),
+    [
+        ("proportion", "`class` == 'a'", 0.5),
+        ("mean", "`in` where `class` == 'b'", 75),
+        ("mean", "`in` where `class` in ['a']", 25),
+        ("mean", "`in` ~ {`class` == 'a'}", 75),
+        ("ols", "`in` ~ C(`class`)", 50),
+        ("ols", "`in` ~ `class`", 50),
+        ("proportion", "`in` > 50", 0.5),
+    ],
+)
+def test_words_of_python_are_columns_in_back_ticks(keywords, kind, formula, truth):
+    found = us.analyze(keywords, kind, formula)
+    assert not any(
+        "class " in name.replace("` ", "") or "in `" in name for name in found.pooled.names
+    )
+    lower, upper = found.pooled.interval()
+    assert ((lower < truth) & (truth < upper)).any()
+
+
+def test_a_word_of_python_without_back_ticks_is_said(keywords):
+    with pytest.raises(InferenceError, match="called 'class' stands in back-ticks, `class`"):
+        us.analyze(keywords, "proportion", "class == 'a'")
