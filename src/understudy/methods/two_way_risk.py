@@ -36,7 +36,6 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
-from scipy.special import chdtrc
 
 from understudy._arrays import Floats
 
@@ -125,6 +124,8 @@ def is_clear(
         >>> [is_clear(table, even, 100.0, (9.0, 9.0), 10) for table in (even, tied)]
         [False, True]
     """
+    from scipy.special import chdtrc  # takes long, and no plan needs it
+
     total = max(float(before.sum()), 1.0)
     for a, b in combinations(range(counts.ndim), 2):
         others = tuple(axis for axis in range(counts.ndim) if axis not in (a, b))

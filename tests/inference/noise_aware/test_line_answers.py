@@ -446,15 +446,20 @@ def test_a_tenth_of_the_rest_buys_them_and_stands_in_manifest_and_plan(released)
     read, *_ = released
     known = read.schema.rows == "public"
     rest = 1.0 if known else 0.95
-    shares = [share_of(read, line) for line in lines_of(read)]
-    assert sum(shares) == pytest.approx(0.1 * rest)
-    assert shares[0] == shares[1] == shares[3] == pytest.approx(2 * shares[2])
+    shares = dict.fromkeys(("income", "age", "size", "since"), 0.0)
+    for line in lines_of(read):
+        shares[line.columns[0]] += share_of(read, line)
+    assert sum(shares.values()) == pytest.approx(0.1 * rest)
+    assert shares["income"] == pytest.approx(shares["age"])
+    assert shares["income"] == pytest.approx(shares["since"])
+    assert shares["income"] == pytest.approx(2 * shares["size"])
     assert read.manifest.lines_share == "1/10"
     steps = [s for s in us.plan(read.schema, **BOUGHT).setup if s.form == "line"]
     lines = lines_of(read) if known else lines_of(read)[:4]  # before it is bought, no number says
     assert [s.columns for s in steps] == [one.columns for one in lines]
-    finer = 1.0 if known else 1.5  # that finer lines are worth a third
-    assert [s.stddev**2 * finer for s in steps] == pytest.approx(
+    named = [line.columns for line in lines_of(read)]
+    dearer = [1.0 if known or named.count(one.columns) == 1 else 1.5 for one in lines]
+    assert [s.stddev**2 * times for s, times in zip(steps, dearer, strict=True)] == pytest.approx(
         [one.stddev**2 for one in lines], rel=0.0 if known else 1e-3
     )
     assert [s.n_cells for s in steps] == [len(one.codes) + 1 for one in lines]
