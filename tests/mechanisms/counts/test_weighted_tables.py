@@ -68,8 +68,15 @@ def exact_sums(records, power=1, groups=None):
     return sums / TICKS
 
 
-@pytest.mark.parametrize("groups", [{}, GROUPS])
-@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize(
+    ("power", "groups"),
+    [
+        (1, {}),
+        (2, GROUPS),
+        pytest.param(1, GROUPS, marks=pytest.mark.nightly),
+        pytest.param(2, {}, marks=pytest.mark.nightly),
+    ],
+)
 def test_one_record_changes_no_more_than_a_count_and_attains_it(power, groups):
     """Every record, added, removed or in place of every other."""
     each = np.array([exact_sums([one], power, groups).reshape(-1) for one in every_record()])
@@ -97,8 +104,17 @@ def test_sums_are_those_of_a_slow_sum_in_bins_and_groups():
     assert (found.bins, found.groups) == (BINS, GROUPS)
 
 
-@pytest.mark.parametrize("accounting", ["pure", "zcdp", "gdp"])
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize(
+    ("neighbours", "accounting"),
+    [
+        ("add_remove", "zcdp"),
+        ("replace", "pure"),
+        ("replace", "gdp"),
+        pytest.param("add_remove", "pure", marks=pytest.mark.nightly),
+        pytest.param("add_remove", "gdp", marks=pytest.mark.nightly),
+        pytest.param("replace", "zcdp", marks=pytest.mark.nightly),
+    ],
+)
 def test_noise_is_that_of_a_table_of_counts(neighbours, accounting):
     """Of the stated scale, in each allowed cell; ±30 % of it would be noticed."""
     delta = 0 if accounting == "pure" else "1e-6"
