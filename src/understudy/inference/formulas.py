@@ -12,7 +12,7 @@ import ast
 import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from keyword import iskeyword, kwlist
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ _LOST = (AttributeError, RecursionError)
 """What the library ends in where brackets lack their other half, or nest without end."""
 
 
-@lru_cache(maxsize=1)
+@cache
 def _functions() -> frozenset[str]:
     """Names of the functions that a formula may call."""
     from formulaic.transforms import TRANSFORMS
@@ -46,7 +46,7 @@ def _functions() -> frozenset[str]:
     return frozenset(_BUILTINS | set(TRANSFORMS))
 
 
-@lru_cache(maxsize=1)
+@cache
 def _faults() -> tuple[type[Exception], ...]:
     """What a faulty formula ends in, in lower layers: it depends on where the fault is."""
     from formulaic.errors import FormulaicError
@@ -142,10 +142,7 @@ def split_comparisons(formula: str) -> Iterator[str]:
         tree, quoted = python_tree(code)
         for node in ast.walk(tree):
             if isinstance(node, ast.Compare):
-                text = ast.unparse(node)
-                for stand_in, name in quoted.items():
-                    text = text.replace(stand_in, quote_name(name))
-                yield text
+                yield text_of(node, quoted)
 
 
 def comparisons(formula: str) -> Iterator[tuple[str, object]]:
@@ -330,8 +327,8 @@ def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
     """
     from formulaic import model_matrix
 
-    words = [name for name in frame.columns if iskeyword(name)]
-    frame = frame.assign(**{f"{name} ": frame[name] for name in words})
+    if words := [name for name in frame.columns if iskeyword(name)]:
+        frame = frame.assign(**{f"{name} ": frame[name] for name in words})
     try:
         with np.errstate(all="ignore"):  # what is not finite is refused by the caller, in words
             design: pd.DataFrame = model_matrix(layout, frame, context={}, na_action="ignore")
@@ -345,8 +342,9 @@ def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
             f"The formula {_show_formula(formula)!r} cannot be computed on this release: "
             f"{_first_line(error)}."
         ) from None
-    for side in (design.lhs, design.rhs) if hasattr(design, "rhs") else (design,):
-        side.columns = [_restore_label(label, words) for label in side.columns]
+    if words:
+        for side in (design.lhs, design.rhs) if hasattr(design, "rhs") else (design,):
+            side.columns = [_restore_label(label, words) for label in side.columns]
     return design
 
 

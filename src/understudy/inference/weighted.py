@@ -341,16 +341,20 @@ def _width(answer: MeasuredAnswer) -> float:
 def _by_cells(estimand: Estimand, release: Release) -> MeasuredAnswer | None:
     """The answer of tables that were counted for the question, with weights; None without any."""
     schema, n = release.schema, float(release.manifest.n_rows)
-    found = []
-    for cells in weighted_cells(estimand, release.measurements, schema):
-        excess = _excess(release.measurements, schema, n)
+    tables = [*weighted_cells(estimand, release.measurements, schema)]
+    if not tables:
+        return None
+    about, found = (n, _excess(release.measurements, schema, n)), []
+    for cells in tables:
         try:
-            answer = answer_of_cells(estimand, cells, schema, (n, excess), len(release.tables))
+            found.append(answer_of_cells(estimand, cells, schema, about, len(release.tables)))
         except LostInNoiseError:
             continue
-        pooled, notes = answer.pooled, above_notes(release)
-        found.append(replace(answer, pooled=replace(pooled, notes=(*pooled.notes, *notes))))
-    return min(found, key=_width, default=None)
+    if not found:
+        return None
+    best = min(found, key=_width)
+    notes = (*best.pooled.notes, *above_notes(release))
+    return replace(best, pooled=replace(best.pooled, notes=notes))
 
 
 def answer_of_cells(
@@ -380,12 +384,10 @@ def answer_of_cells(
     if estimand.kind == "total":
         totals = cell_totals(estimand, cells)
         answer = _pooled_totals(estimand, matrices, totals, schema, names=names, sets=sets)
-        told = _explain_answer(answer, estimand, matrices, schema)
     else:
         ratios = cell_ratios(estimand, cells)
-        told = _pooled_ratios(estimand, matrices, ratios, schema, names=names, sets=sets)
-    assert told is not None
-    return replace(told, reason=CELLS_REASON)
+        answer = _pooled_ratios(estimand, matrices, ratios, schema, names=names, sets=sets)
+    return replace(_explain_answer(answer, estimand, matrices, schema), reason=CELLS_REASON)
 
 
 def expected_weights(
@@ -471,8 +473,8 @@ def answer_for_population(
         RefusedError: it would need weights that were cut off.
     """
     if estimand.kind in RATIOS:
-        return _ratios(estimand, matrices, schema, sets)
-    if estimand.kind == "total":
+        answer = _ratios(estimand, matrices, schema, sets)
+    elif estimand.kind == "total":
         answer = _totals(estimand, matrices, schema, sets)
     elif matrices.excess:  # of what is cut off, a model may lose any part
         raise RefusedError("not-measured", CUT_MODEL, None, anyway=False)
@@ -480,7 +482,7 @@ def answer_for_population(
         return None
     else:
         answer = _model(estimand, matrices, schema, sets)
-    return _explain_answer(answer, estimand, matrices, schema)
+    return None if answer is None else _explain_answer(answer, estimand, matrices, schema)
 
 
 def _model(
@@ -544,18 +546,13 @@ def answer_by_terms(
     answer = answer_of_terms(
         estimand, matrices.plain, schema, sets, **_of_sampling(estimand, matrices, schema)
     )
-    return _explain_answer(answer, estimand, matrices, schema)
+    return None if answer is None else _explain_answer(answer, estimand, matrices, schema)
 
 
 def _explain_answer(
-    answer: MeasuredAnswer | None,
-    estimand: Estimand,
-    matrices: WeightedMatrices[Any],
-    schema: Schema,
-) -> MeasuredAnswer | None:
+    answer: MeasuredAnswer, estimand: Estimand, matrices: WeightedMatrices[Any], schema: Schema
+) -> MeasuredAnswer:
     """An answer with what it rests on, in sentences."""
-    if answer is None:
-        return None
     pooled = answer.pooled
     fractions = fractions_of(estimand, schema, len(pooled.names))
     degrees = pooled.df[np.isfinite(pooled.estimate)]
@@ -656,13 +653,11 @@ def _pooled_ratios(
     *,
     names: tuple[str, ...],
     sets: int,
-) -> MeasuredAnswer | None:
+) -> MeasuredAnswer:
     """Ratios with the variance that the design has, and what is cut off."""
     notes = (SMALL_NOTE.format(found.small),) if found.small else ()
-    k, clustering = (
-        len(found.estimate),
-        matrices.find_clustering(schema, estimand, len(found.estimate)),
-    )
+    k = len(found.estimate)
+    clustering = matrices.find_clustering(schema, estimand, k)
     root = np.sqrt(matrices.factor(schema, estimand, k))
     sampling = found.sampling * np.multiply.outer(root, root)
     if clustering is not None:
@@ -682,8 +677,7 @@ def _pooled_ratios(
         pooled = clustered.put_into(pooled)
     missing = matrices.excess / (found.sizes + matrices.excess)
     bias = found.bias + missing * found.reach
-    answer = MeasuredAnswer(replace(pooled, bias=bias), 0.0, limits=found.limits)
-    return _explain_answer(answer, estimand, matrices, schema)
+    return MeasuredAnswer(replace(pooled, bias=bias), 0.0, limits=found.limits)
 
 
 def _totals(
@@ -715,7 +709,8 @@ def _pooled_totals(
     """The same of totals."""
     bound, squares = schema.design.bound(schema.columns), found.squares
     spread = np.maximum(squares - found.estimate**2 / matrices.n, 0.0)
-    k, clustering = len(spread), matrices.find_clustering(schema, estimand, len(spread))
+    k = len(spread)
+    clustering = matrices.find_clustering(schema, estimand, k)
     sampling, df = np.diag(matrices.factor(schema, estimand, k) * spread), np.full(k, np.inf)
     more: tuple[str, ...] = ()
     estimate = found.estimate

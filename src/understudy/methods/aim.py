@@ -192,9 +192,10 @@ def run_rounds(
         (released,) = gate.ask(NoisyTables([winner], noise=pace.noise), spend=this.table)
         marginals.append(released.value)
         model = fit(marginals, model)
-        _note(risk, gate, released, before[winner], this.cost)
-        if again is not None and left > 0 and _prefers_columns(risk, gate, model, left, spent):
-            return [*marginals, *again(left)]
+        if again is not None:
+            _note(risk, gate, released, before[winner], this.cost)
+            if left > 0 and _prefers_columns(risk, gate, model, left, spent):
+                return [*marginals, *again(left)]
         noise = mean_size(pace.noise, released.noise.stddev) * _cells(gate, winner)
         if _count_changed_records(gate, winner, earlier, before[winner], model) <= noise:
             cost *= _faster(gate.budget.accounting)
