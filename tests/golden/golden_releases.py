@@ -27,6 +27,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 GOLDEN = Path(__file__).with_name("golden.json")
@@ -69,7 +71,9 @@ def digest(content: bytes) -> str:
 def conditions() -> dict[str, str]:
     """What the last digits of a release depend on, beside the package."""
     found = {name: version(name) for name in LIBRARIES}
-    return found | {"python": platform.python_version(), "machine": platform.machine()}
+    simd = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
+    machine = " ".join((platform.machine(), *simd))
+    return found | {"python": platform.python_version(), "machine": machine}
 
 
 def released(index: int) -> tuple[str, dict[str, Any]]:
@@ -177,7 +181,7 @@ def main() -> int:
     if not write and before.get("conditions") != conditions():
         for line in differences(before.get("conditions"), conditions()):
             print(line)
-        print("Nothing was compared: digests are of other libraries.")
+        print("Nothing was compared: digests are of other libraries or another processor.")
         return 1
     now = everything()
     if write:
