@@ -154,9 +154,7 @@ class ExpectedWidths:
                 moments = 1 / (1 / tables + 1 / moments)
             of_rows = (1 - 1 / cells) / cells / self._n
             by_tables, by_moments = (
-                None
-                if noise is None
-                else self._widths(of_rows, noise * (1 - 1 / cells) / self._n**2)
+                None if noise is None else self._widths(of_rows, noise / self._n**2)
                 for noise in (tables, moments)
             )
             found[columns] = by_tables
@@ -302,9 +300,23 @@ class ExpectedWidths:
         return tuple(one for one in self._measured if one.kind is Kind.PRODUCTS)
 
     def _table_noise(self, columns: tuple[str, ...]) -> float | None:
-        """Variance in the count of a cell of a table of one or two columns, all tables averaged."""
+        """Variance in the count of a cell of one or two columns, by all tables that have it.
+
+        Of two columns, other tables may have each alone: the means over the other's states are told
+        by all of them, the rest by tables of both.
+        """
         precision = self._precision.get(tuple(sorted(columns, key=self._place.__getitem__)))
-        return 1 / precision if precision else None
+        if not precision:
+            return None
+        if len(columns) == 1:
+            return (1 - 1 / self._groups(columns[0])) / precision
+        cells = math.prod(self._groups(name) for name in columns)
+        shares = [1 - 1 / self._groups(name) for name in columns]
+        alone = [
+            share / self._precision[name,] * self._groups(name) ** 2 / cells**2
+            for name, share in zip(columns, shares, strict=True)
+        ]
+        return math.fsum([*alone, math.prod(shares) / precision])
 
     @cached_property
     def _place(self) -> dict[str, int]:
