@@ -4,7 +4,7 @@ How an estimate follows from released numbers does not depend on ε, and neither
 sampling. Only the noise in these numbers does. So both are worked out at powers of two, once each;
 between them, errors by noise follow the standard deviation of the noise, which is exact to first
 order. What is refused at one power and answered at the next is worked out at the ε itself. The ends
-of a range of widths are taken from both powers, on a scale of logarithms.
+of a range of widths are taken from both powers: their squares follow the variance of the noise.
 
 Where numbers are cut off is decided anew at each power only. `plan.plan` says what holds at an ε.
 """
@@ -123,12 +123,12 @@ class Planner:
         answers, stddev = self._at(below)
         if not answers:
             return ()
-        less, above = _stddev(request) / stddev, answers
+        less, above, part = _stddev(request) / stddev, answers, 0.0
         if any(one.refused or math.isfinite(one.least) for one in answers):
-            above, _ = self._at(2 * below)
+            above, least = self._at(2 * below)
             if not _alike(answers, above):
                 return self._at(float(request.budget.epsilon))[0]
-        part = math.log2(request.budget.epsilon / Fraction(below))
+            part = (1 - less**2) / (1 - (least / stddev) ** 2)
         return tuple(
             replace(
                 one,
@@ -231,8 +231,8 @@ def _alike(answers: tuple[Expected, ...], others: tuple[Expected, ...]) -> bool:
 
 
 def _interpolate(one: float, other: float, part: float) -> float:
-    """Part of the way from one width to another, on a scale of logarithms."""
-    return one ** (1 - part) * other**part if 0 < one < math.inf else one
+    """Part of the way from one width to another, in squares."""
+    return math.sqrt((1 - part) * one**2 + part * other**2) if math.isfinite(one) else one
 
 
 def _first_too_wide(answers: tuple[Expected, ...], wanted: Mapping[str, float]) -> Expected | None:

@@ -141,7 +141,7 @@ def test_how_much_more_would_do_is_said_where_it_is_within_reach(firmness, neede
 def test_twice_the_noise_is_half_the_firmness(rows):
     """What the factor says holds: the refusal names about how much more ε ends it."""
     made = {"delta": "1e-6", "analyses": ["ols y ~ x + sex"], "insecure_noise_seed": 5}
-    error = refusal(us.synthesize(rows, SCHEMA, epsilon="0.035", **made), "ols", "y ~ x + sex")
+    error = refusal(us.synthesize(rows, SCHEMA, epsilon="0.025", **made), "ols", "y ~ x + sex")
     factor = float(str(error).partition("or about ")[2].split(" times")[0])
-    enough = us.synthesize(rows, SCHEMA, epsilon=str(round(0.035 * factor * 1.3, 3)), **made)
+    enough = us.synthesize(rows, SCHEMA, epsilon=str(round(0.025 * factor * 1.3, 3)), **made)
     assert us.analyze(enough, "ols", "y ~ x + sex").valid
