@@ -333,7 +333,7 @@ def curves(curve: Curve, share: float, label: str) -> Markup:
         _steps([(x, original) for x, original, _ in points], low, high), Colour.ORIGINAL, 1.8
     )
     panel.line(_steps([(x, synthetic) for x, _, synthetic in points], low, high), Colour.BAR, 1.8)
-    _mark_gap(panel, points, low, high)
+    _mark_gap(panel, points)
     return chart.svg(label)
 
 
@@ -368,9 +368,7 @@ def _steps(points: Sequence[tuple[float, float]], low: float, high: float) -> li
     return [*corners, (high, level)]
 
 
-def _mark_gap(
-    panel: Panel, points: Sequence[tuple[float, float, float]], low: float, high: float
-) -> None:
+def _mark_gap(panel: Panel, points: Sequence[tuple[float, float, float]]) -> None:
     top = widest(points)
     if top is None or top[1] == top[2]:
         return

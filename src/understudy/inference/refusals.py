@@ -441,7 +441,7 @@ def check_bounds(
         and not (name in cut and cut[name][one.side == "above"] != one.place)
     ]
     doubtful = [one for one in rests if one.certain or one.most > MOST_BEYOND]
-    if any(_asks_beyond(question, release.schema, one) for one in doubtful):
+    if any(_asks_beyond(question, one) for one in doubtful):
         certain = tuple(dict.fromkeys(one.column for one in doubtful if one.certain))
         advice = Advice("bounds", certain) if certain else _closer_count(release, doubtful)
         return RefusedError("beyond-bounds", _beyond_words(doubtful), advice), cut, "", ()
@@ -466,7 +466,7 @@ def check_bounds(
     return None, cut, counting_words(release.schema, cut, doubtful), tuple(noted)
 
 
-def _asks_beyond(question: Question, schema: Schema, one: OutOfBounds) -> bool:
+def _asks_beyond(question: Question, one: OutOfBounds) -> bool:
     """Return whether numbers that are cut off at a bound would have no answer of their own.
 
     A condition on numbers beyond the bound, "income > 500000", would be false of all of them.

@@ -625,7 +625,7 @@ def find_crowded_bins(column: Numeric, masses: Floats, stddev: float) -> list[Cr
     own = np.maximum(masses[states], 0.0)
     if len(own) < 2:
         return []
-    apart, widths = heaps_on_line(edges, own, single), np.diff(edges)
+    apart, widths = heaps_on_line(own, single), np.diff(edges)
     density = np.where(apart, 0.0, own / widths)
     around = np.pad(density, _APART)
     beside = np.maximum(around[2 * _APART :], around[: -2 * _APART])

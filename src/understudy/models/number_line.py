@@ -539,7 +539,7 @@ def estimated_records(
             were counted as well.
     """
     bins, edges, single = bins_on_line(column)
-    heaps = heaps_on_line(edges, np.where(held[bins], counts[bins], 0.0), single)
+    heaps = heaps_on_line(np.where(held[bins], counts[bins], 0.0), single)
     heaps &= counts[bins] > _CLEAR * stddev[bins]
     clipped = np.zeros(column.size, dtype=np.bool_)
     clipped[bins[ends_apart(edges, held[bins].astype(np.float64))]] = True

@@ -145,7 +145,7 @@ class WithinBins:
     @cached_property
     def _bends(self) -> _Bends:
         line, masses = self._line, np.maximum(self.masses[self._line.states], 0.0)
-        rest = ~heaps_on_line(line.edges, masses, line.single)
+        rest = ~heaps_on_line(masses, line.single)
         own = _bends(without(line.edges, ~rest), masses[rest])
         left, right = np.ones(len(masses)), np.ones(len(masses))
         left[rest], right[rest] = own.left, own.right
@@ -212,11 +212,10 @@ def ends_apart(edges: Floats, masses: Floats) -> list[int]:
     ]
 
 
-def heaps_on_line(edges: Floats, masses: Floats, single: Flags) -> Flags:
+def heaps_on_line(masses: Floats, single: Flags) -> Flags:
     """Find bins of one value that hold more than all bins beside them: heaps, as good as spikes.
 
     Args:
-        edges: of the bins, ascending, shape (bins + 1,).
         masses: estimated records, shape (bins,).
         single: which bins hold one value, shape (bins,).
 
@@ -225,7 +224,7 @@ def heaps_on_line(edges: Floats, masses: Floats, single: Flags) -> Flags:
 
     Example:
         >>> single = np.array([True, False, False])
-        >>> heaps_on_line(np.array([0.0, 1, 5, 9]), np.array([90.0, 6, 4]), single).tolist()
+        >>> heaps_on_line(np.array([90.0, 6, 4]), single).tolist()
         [True, False, False]
     """
     around = np.convolve(masses, np.ones(2 * BESIDE + 1))[BESIDE:-BESIDE] - masses

@@ -450,7 +450,7 @@ def draw_counts(
     cumulative = np.minimum(np.cumsum(counts), total)
     cap = highest_level(len(counts), total, epsilon)
     ends = block_ends(len(counts), cap)
-    weights = _block_weights(cumulative, total, ends, cap, float(epsilon))
+    weights = _block_weights(cumulative, total, ends, float(epsilon))
     while True:
         block = _pick(weights, randomness)
         if block == len(ends):
@@ -467,7 +467,6 @@ def _block_weights(
     cumulative: NDArray[np.int64],
     total: int,
     ends: NDArray[np.int64],
-    cap: int,
     epsilon: float,
 ) -> NDArray[np.float64]:
     """Logarithms of the blocks' weights, the cap's own at last."""

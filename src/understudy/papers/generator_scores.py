@@ -536,10 +536,6 @@ class CensoredLikelihood:
         """The sensitivity in words."""
         return f"a record's log-likelihood, censored to a width of {self.censoring.width:g}"
 
-    def posterior_epsilon(self, neighbours: Neighbours) -> float:
-        """ε of a draw with r = 1, the posterior to the power one: W, or 2W under replace."""
-        return self.censoring.width * (1 if neighbours == "add_remove" else 2)
-
     def evaluate(self, records: Floats, counts: Codes | None = None) -> Floats:
         """Score of each candidate, in steps of W·2⁻³⁰. CONFIDENTIAL.
 

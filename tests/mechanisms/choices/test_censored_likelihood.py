@@ -72,7 +72,6 @@ def enumerated(relation, column_model, longest=4):
 @pytest.mark.parametrize(("relation", "times"), [("add_remove", 1), ("replace", 2)])
 def test_the_posterior_spends_its_width_once_or_twice(form, width, relation, times):
     score = score_of(DENSITIES, form, width)
-    assert score.posterior_epsilon(relation) == times * width
     worst = enumerated(relation, score.log_probabilities)
     assert worst <= times * width + 1e-9
     assert worst > 0.3 * width
