@@ -60,6 +60,16 @@ def test_a_range_from_code_to_code_is_that_of_a_list():
     assert column_of(lower="1", upper="9", values=coded("1", "2", "8")).kind == "integer"
 
 
+def test_a_scale_has_the_ends_that_its_label_says():
+    label = "How satisfied are you, from 0 (not at all) to 10?"
+    book = book_of(label=label, values=(*coded("0", "10"), *coded("99")))
+    column = book.columns["x"]
+    assert (column.lower, column.upper, column.missing, column.drafted) == (0, 10, (99,), {})
+    assert "its label says 0 to 10" in book.notes["x"]
+    assert column_of(label="1-3", values=coded("1", "2", "3")).levels == (1, 2, 3)
+    assert book_of(label="pay 2019-2020").asked["x"].needed == ("kind",)
+
+
 def test_words_beside_a_range_are_codes_of_absence():
     column = column_of(lower="0", upper="5000", values=coded("N"))
     assert (column.kind, column.missing) == ("integer", ("N",))

@@ -120,7 +120,8 @@ def test_faulty_integer_bins_are_explained(bins, spikes, phrase):
         (0.0, 1.0, 2, (1.5,), "between lower and upper"),
         (0.0, 1.0, 2, (float("nan"),), "between lower and upper"),
         (1e16, 1e16 + 2, 20, (), "narrower than numbers"),
-        (-1.7e308, 1.7e308, 20, (), "wider than numbers go"),
+        (-1.7e308, 1.7e308, 20, (), "within ±1e\\+30"),
+        (0.0, 1e-300, 20, (), "at least 1e-30 apart"),
     ],
 )
 def test_faulty_real_bins_are_explained(lower, upper, bins, spikes, phrase):

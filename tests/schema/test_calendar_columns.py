@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from understudy.errors import SchemaError
-from understudy.schema import Datetime, Duration, Relation, Rule, Schema, Time
+from understudy.schema import Date, Datetime, Duration, Relation, Rule, Schema, Time
 from understudy.schema.constraints import Grid
 
 
@@ -44,6 +44,13 @@ def test_durations_are_written_plainly():
     assert column.bins == ("PT0S", "P1DT12H", "P2D")
     assert column.labels == ("PT0S to P1DT11H", "P1DT12H to P2D")
     assert duration(lower=datetime.timedelta(hours=-1)).bounds == (-3600.0, 172_800.0)
+
+
+def test_a_short_line_has_one_bin_for_each_unit_and_a_long_one_has_20():
+    assert Date(kind="date", lower="2020-01-01", upper="2020-01-05").n_ordinary == 5
+    assert moment(upper="2020-01-01T02:00").n_ordinary == 3
+    assert duration(upper="PT9S").n_ordinary == 10
+    assert duration().n_ordinary == moment().n_ordinary == 20
 
 
 @pytest.mark.parametrize(

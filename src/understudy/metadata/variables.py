@@ -496,6 +496,11 @@ def _are_a_list(variable: Variable, proper: Sequence[tuple[Code, CodedValue]]) -
 _KINDS: Final = {"number": "continuous", "text": "categorical", "categories": "categorical"}
 
 _MOST_RANGES: Final = 100
+_RANGE: Final = re.compile(
+    r"(?<![^\W_])(?<![.,-])([+-]?[0-9]{1,4})(?:\s*\([^)]*\))?"
+    r"\s*(?:[-_–−]|\.\.|\b(?:to|thru|bis|à|a|tot)\b)\s*([+-]?[0-9]{1,4})(?![^\W_]|[-.,]+\d)"
+)
+_LONGEST_SCALE: Final = 100
 _IDENTIFIER: Final = "the codebook says that it is an identifier"
 _FREE_TEXT: Final = (
     "it is text without a list of its values; declare its levels by hand, if they are public"
@@ -544,6 +549,7 @@ def describe_column(variable: Variable, source: str) -> tuple[Described, tuple[s
     """
     if reason := _reason_against(variable):
         return LeftOut(reason), ()
+    variable, stated = _with_stated_range(variable)
     codes = ListedCodes.of(variable)
     said = {
         "description": line(" ".join(variable.label.split())),
@@ -553,10 +559,44 @@ def describe_column(variable: Variable, source: str) -> tuple[Described, tuple[s
     try:
         if codes.are_a_list:
             return _make_with_levels(variable, codes, said), ()
-        return _on_a_line(variable, codes, said)
+        column, notes = _on_a_line(variable, codes, said)
+        return column, (*stated, *notes)
     except ValidationError as error:
         fault = next(iter(describe_fault(error.errors()[0])))
         return LeftOut(f"what the codebook says of it does not hold together: {fault}"), ()
+
+
+def stated_range(text: str) -> tuple[int, int] | None:
+    """The ends of a scale that a question or a name says; None if it says none, or several.
+
+    A scale begins at 1 or below and ends at 100 or below: years and sizes are none.
+
+    Example:
+        >>> stated_range("How satisfied are you (0-10)?"), stated_range("trust, -5 bis +5")
+        ((0, 10), (-5, 5))
+        >>> stated_range("income 2019-2020"), stated_range("1-5 or 1-7"), stated_range("q1_2b")
+        (None, None, None)
+    """
+    found = {(int(low), int(high)) for low, high in _RANGE.findall(text)}
+    low, high = found.pop() if len(found) == 1 else (0, 0)
+    return (low, high) if low <= 1 and low + 1 < high <= _LONGEST_SCALE else None
+
+
+def _with_stated_range(variable: Variable) -> tuple[Variable, tuple[str, ...]]:
+    """The variable with bounds that its label alone says, and a note of them.
+
+    A list of all its numbers says more.
+    """
+    says_more = variable.lower or variable.upper or variable.in_categories
+    stated = None if says_more else stated_range(variable.label)
+    if stated is None or variable.value_type not in ("", "integer", "number"):
+        return variable, ()
+    listed = {number_of(value.text) for value in variable.values}
+    low, high = stated
+    if listed.issuperset(range(low, high + 1)):
+        return variable, ()
+    note = f"its label says {low} to {high}, which are taken for its bounds; correct what is not so"
+    return replace(variable, lower=str(low), upper=str(high), on_a_scale=True), (note,)
 
 
 def _reason_against(variable: Variable) -> str:

@@ -20,7 +20,7 @@ from understudy.schema.base import Code, is_number
 from understudy.schema.columns import NUMERIC, Categorical, Column, Ordinal
 from understudy.schema.constraints import Rule
 from understudy.schema.domain import Domain
-from understudy.schema.numeric import DEFAULT_BINS, Integer, Numeric
+from understudy.schema.numeric import DEFAULT_BINS, Continuous, Integer, Numeric
 from understudy.schema.temporal import Calendar
 
 Groups = Mapping[str, tuple[int, ...]]
@@ -237,7 +237,7 @@ def in_one_bin(column: _N) -> _N:
 
 
 def _usual(column: Numeric) -> int | None:
-    return None if isinstance(column, Integer) else DEFAULT_BINS
+    return DEFAULT_BINS if isinstance(column, Continuous) else None
 
 
 def with_cuts(column: _N, cuts: Collection[float], name: str = "") -> _N:

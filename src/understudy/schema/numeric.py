@@ -40,6 +40,9 @@ from understudy.schema.base import (
 MOST_BINS = 10**7
 """Of one column; each is written out, and a schema may come from anybody."""
 
+LARGEST = 1e30
+"""Largest real number of a column, and how many times it is as large as the narrowest range."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -127,9 +130,14 @@ def real_intervals(
 
     Raises:
         ValueError: bounds reversed or equal, edges not increasing from `lower` to `upper`, spike
-            out of range.
+            out of range, or numbers whose squares 64 bits may not hold.
     """
     _check_bounds(lower, upper, allow_equal=False)
+    if max(-lower, upper) > LARGEST or upper - lower < 1 / LARGEST:
+        raise ValueError(
+            f"bounds must lie within ±{LARGEST:.0e} and at least {1 / LARGEST:.0e} apart, where "
+            "sums of squares can be computed; write the numbers in another unit"
+        )
     if isinstance(bins, int):
         if bins < 1:
             raise ValueError("bins must be at least 1")
@@ -152,12 +160,11 @@ def _require_few(bins: int) -> None:
 
 
 def _equal_edges(lower: float, upper: float, bins: int) -> list[float]:
-    with np.errstate(over="ignore", invalid="ignore"):  # the check below finds both
-        edges = [float(edge) for edge in np.linspace(lower, upper, bins + 1)]
+    edges = [float(edge) for edge in np.linspace(lower, upper, bins + 1)]
     if not all(a < b for a, b in pairwise(edges)):
         raise ValueError(
-            "the bins would be narrower than numbers of this size can tell apart, or the range is "
-            "wider than numbers go; use fewer bins or other bounds"
+            "the bins would be narrower than numbers of this size can tell apart; use fewer bins "
+            "or other bounds"
         )
     return edges
 

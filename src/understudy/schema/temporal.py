@@ -126,7 +126,10 @@ _START = datetime.datetime(1970, 1, 1)
 
 
 class Calendar(Numeric):
-    """Bounds and bins in whole units of time; values are declared as such, never as numbers."""
+    """Bounds and bins in whole units of time; values are declared as such, never as numbers.
+
+    Without `bins` there are 20 of equal width, or one for each unit if there are fewer units.
+    """
 
     @property
     def unit_seconds(self) -> int:
@@ -149,7 +152,7 @@ class Calendar(Numeric):
     def intervals(self) -> tuple[Interval, ...]:
         """Bins of whole units."""
         declared: Any = self
-        bins = declared.bins
+        bins = self._usual_bins if declared.bins is None else declared.bins
         edges = bins if isinstance(bins, int) else _places(self._seconds, self.unit_seconds, bins)
         low, high = (int(bound) for bound in self.bounds)
         return integer_intervals(low, high, edges, (), self._show)
@@ -219,7 +222,7 @@ class Date(Calendar):
     kind: Literal["date"]
     lower: datetime.date
     upper: datetime.date
-    bins: int | tuple[datetime.date, ...] = DEFAULT_BINS
+    bins: int | tuple[datetime.date, ...] | None = None
 
     def entry_at(self, place: int) -> datetime.date:
         """The day."""
@@ -295,7 +298,7 @@ class Datetime(Calendar):
     upper: Moment
     resolution: Resolution = "second"
     timezone: str = ""
-    bins: int | tuple[Moment, ...] = DEFAULT_BINS
+    bins: int | tuple[Moment, ...] | None = None
 
     @field_validator("timezone")
     @classmethod
@@ -379,7 +382,7 @@ class Duration(Calendar):
     lower: Span
     upper: Span
     resolution: Literal["second", "minute", "hour", "day"] = "second"
-    bins: int | tuple[Span, ...] = DEFAULT_BINS
+    bins: int | tuple[Span, ...] | None = None
 
     @staticmethod
     def _seconds(value: Any) -> int | None:

@@ -33,6 +33,7 @@ from pydantic import ValidationError
 
 from understudy.data.csv import SEPARATORS, Delimited, cells_of, decode_text, thousands_pattern
 from understudy.errors import DataError
+from understudy.metadata.variables import stated_range
 from understudy.schema import (
     Boolean,
     Categorical,
@@ -322,6 +323,9 @@ def _number(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Colu
 
 def _whole(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Integer | Categorical:
     lower, upper = int(profile.low), int(profile.high)
+    stated = stated_range(profile.name)
+    if stated and stated[0] <= lower and upper <= stated[1]:
+        return Integer(kind="integer", lower=stated[0], upper=stated[1], **codes)
     n_values = upper - lower + 1
     entries: dict[str, Any] = {"kind": "integer", "lower": lower, "upper": upper, **codes}
     # The estimate spares us from counting what cannot be codes.

@@ -3,9 +3,10 @@
 **What decides** is a column's name, and whether its values are numbers, text, dates or truth
 values: its type, which is no secret as its name is none. **Never a value of it.** Where a
 convention has several forms (sex in words, in letters, as 1 and 2), the first one for that type is
-proposed, whichever the rows have; another one is chosen by the person who reviews the schema. So
-what a convention proposes was not read from the rows, and carries no fingerprints; it is a proposal
-all the same, which may not be what the rows hold, and is not reviewed.
+proposed, whichever the rows have; of scales one with the ends that the name says ("trust, 0-10").
+Another one is chosen by the person who reviews the schema. So what a convention proposes was not
+read from the rows, and carries no fingerprints; it is a proposal all the same, which may not be
+what the rows hold, and is not reviewed.
 
 A name fits if all of it is one of the convention's words (in English, German, French, Spanish and
 Dutch), or else its last word, or else its first one: "age", "mother's age", "edad de la madre".
@@ -29,6 +30,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
+from understudy.metadata.variables import stated_range
 from understudy.schema import Calendar, Column, Continuous, Integer
 from understudy.schema.base import Reviewed
 
@@ -90,8 +92,17 @@ def propose_form(name: str, type_: str) -> Form | None:
         'ages in whole years, 0 to 120, by five-year groups'
         >>> propose_form("age", "text"), propose_form("q7", "number")
         (None, None)
+        >>> propose_form("satisfaction (0-10)", "number").title
+        'a scale from 0 to 10'
     """
-    return next((form for form in forms_for(name) if form.type == type_), None)
+    stated = stated_range(name)
+    return next((f for f in forms_for(name) if f.type == type_ and _reaches(f, stated)), None)
+
+
+def _reaches(form: Form, stated: tuple[int, int] | None) -> bool:
+    """Return whether levels begin and end as a name says; without levels a form may be wider."""
+    levels = getattr(form.column, "levels", ())
+    return not (stated and levels) or (levels[0], levels[-1]) == stated
 
 
 def forms_for(name: str) -> tuple[Form, ...]:

@@ -22,7 +22,7 @@ COLUMNS = {
     "above": 'kind = "continuous"\nlower = 3\nupper = 70000',
     "below": 'kind = "continuous"\nlower = -70000\nupper = -3.5',
     "tiny": 'kind = "continuous"\nlower = 0\nupper = 1e-7',
-    "huge": 'kind = "continuous"\nlower = -1e200\nupper = 1e200',
+    "huge": 'kind = "continuous"\nlower = -1e30\nupper = 1e30',
     "age": 'kind = "integer"\nlower = 0\nupper = 110',
     "income": 'kind = "integer"\nlower = 0\nupper = 999999\nspikes = [0, 999999]',
     "spiked": 'kind = "integer"\nlower = 0\nupper = 100\nspikes = [0, 100]',
