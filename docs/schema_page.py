@@ -42,6 +42,8 @@ ALONE: Examples = {
     ("DesignEffect", "replacement"): "replacement = false",
     ("Date", "bins"): "bins = [1900-01-01, 1950-01-01, 2020-12-31]",
     ("Date", "heaps"): 'heaps = [{ every = "P7D", at = 2024-01-01 }]',
+    ("Date", "format"): 'format = "%d.%m.%Y"',
+    ("Datetime", "format"): 'format = "%m/%d/%Y %I:%M %p"',
     ("Datetime", "bins"): "bins = 12",
     ("Datetime", "heaps"): 'heaps = ["PT1H", "PT15M"]',
     ("Duration", "heaps"): 'heaps = ["P7D", "P1D"]',

@@ -24,6 +24,7 @@ from understudy.schema import (
     Categorical,
     Continuous,
     Date,
+    Datetime,
     Integer,
     Ordinal,
     Schema,
@@ -526,3 +527,28 @@ def test_records_in_a_forbidden_combination_leave_the_domain(records):
     states = Coder(SCHEMA).code(batch)
     assert [list(record) for record in zip(*(c.tolist() for c in states), strict=True)] == wanted
     assert not SCHEMA.domain.find_forbidden(states).any()
+
+
+def test_a_declared_unit_or_format_is_read_cell_by_cell():
+    pay = Continuous(kind="continuous", lower=0, upper=100, bins=(0, 50, 100), unit="EUR")
+    cells = ["7 EUR", "EUR60", "60", "+60EUR", "6 USD", "EUR", "6 EUR 7", "1,5 EUR"]
+    assert ColumnCoder("x", pay).code(pl.Series(cells)).tolist() == [0, 1, 1, 1, 2, 2, 2, 2]
+    ends = {"lower": "2020-01-01", "upper": "2020-01-03"}
+    day = Date(kind="date", **ends, format="%d/%m/%Y")
+    cells = [
+        "01/01/2020",
+        "2/1/2020",
+        "2020-01-03",
+        "1/2/20",
+        "01/13/2020",
+        "31/02/2020",
+        "1.1.2020",
+    ]
+    assert ColumnCoder("x", day).code(pl.Series(cells)).tolist() == [0, 1, 2, 3, 3, 3, 3]
+    moment = Datetime(kind="datetime", **ends, resolution="hour", format="%b %d, %Y %I:%M %p")
+    cells = ["Jan 1, 2020 12:05 AM", "January 01, 2020 1:00 PM", "Mai 1, 2020 1:00 PM"]
+    states = ColumnCoder("x", moment).code(pl.Series(cells)).tolist()
+    assert states == [0, 5, moment.size]
+    for format in ("%d.%m.%y", "%d.%m", "%H:%M", "%d.%m.%Y %H", "%d %d %m %Y", "DD.MM.YYYY"):
+        with pytest.raises(ValueError, match="format must be written as"):
+            Date(kind="date", **ends, format=format)

@@ -18,7 +18,7 @@ COLUMNS = {
     ),
     "fine": Continuous(kind="continuous", lower=0, upper=1, bins=3000),
     "uneven": Continuous(kind="continuous", lower=0, upper=1e9, bins=(0, 1e-300, 1e-9, 1, 1e9)),
-    "tiny": Continuous(kind="continuous", lower=0, upper=1e-290, bins=2),
+    "tiny": Continuous(kind="continuous", lower=0, upper=1e-30, bins=2),
     "days": Date(kind="date", lower="1970-01-01", upper="2020-12-31", bins=7),
 }
 EXACT = Keys.of([(-9.0, 101), (99.0, 102), (np.inf, 103), (2.0**53 + 2, 104)])

@@ -18,7 +18,7 @@ COLUMNS = {
     "skewed": 'kind = "continuous"\nlower = 0\nupper = 1e6\nbins = [0, 1, 2, 5, 1e3, 1e6]',
     "whole": 'kind = "integer"\nlower = -5\nupper = 90\nbins = 7\nspikes = [0, 1, 90]',
     "point": 'kind = "integer"\nlower = 3\nupper = 3',
-    "wide": 'kind = "continuous"\nlower = -1.7e308\nupper = 1.7e308\nbins = [-1.7e308, 0, 1.7e308]',
+    "wide": 'kind = "continuous"\nlower = -1e30\nupper = 1e30\nbins = [-1e30, 0, 1e30]',
     "date": 'kind = "date"\nlower = 1990-01-01\nupper = 2020-06-30\nbins = 9',
 }
 

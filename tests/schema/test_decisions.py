@@ -73,7 +73,7 @@ def test_an_entry_that_is_changed_loses_the_source_of_the_old_one(review):
     done = review.edit(column("sex"), 'levels = ["f", "m"]')
     part = done.part(column("sex"))
     assert (part.levels, part.source, part.reviewed) == (("f", "m"), "", False)
-    assert review.edit(column("sex"), 'unit = "x"').part(column("sex")).source
+    assert review.edit(column("sex"), 'description = "x"').part(column("sex")).source
     both = 'levels = ["f", "m"]\nsource = "law"'
     assert review.edit(column("sex"), both).part(column("sex")).source == "law"
 

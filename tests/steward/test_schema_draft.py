@@ -36,7 +36,7 @@ def facts(column):
     """What the column declares, without what every draft says."""
     said = {"source", "reviewed", "confirmed", "drafted", "description", "unit", "random_groups"}
     content = column.model_dump(exclude=said)
-    return {key: value for key, value in content.items() if value not in ((), None, {})}
+    return {key: value for key, value in content.items() if value not in ((), None, {}, "")}
 
 
 MANY = [round(float(x), 3) for x in RANDOM.normal(50, 10, N)]
@@ -521,13 +521,12 @@ def test_units_below_the_names_keep_no_column_from_being_numbers(decimal, tmp_pa
 
 
 LOOKS = {
-    "euro": ([f"€ {k}" for k in range(60)], "numbers"),
-    "percent": ([f"{k}%" for k in range(60)], "numbers"),
+    "several units": ([f"€ {k}" for k in range(60)] + ["$ 7"], "numbers"),
     "another minus": ([f"\u2212{k}" for k in range(60)], "numbers"),
     "brackets": ([f"({k})" for k in range(1, 60)], "numbers"),
     "other digits": (["\uff11\uff12", "\uff13\uff14"] * 30, "numbers"),
     "underscores": ([f"{k}_000" for k in range(1, 60)], "numbers"),
-    "days by points": ([f"{k}.12.2020" for k in range(1, 31)] * 2, "days"),
+    "days and years of two digits": ([f"{k}.12.20" for k in range(1, 31)] * 2, "days"),
     "codes": (["00501", "01234"] * 30, ""),
     "words": (["a", "b"] * 30, ""),
     "months": (["Mar-2018", "2018-04"] * 30, ""),
@@ -549,3 +548,45 @@ def test_texts_that_look_like_something_else_are_told(case):
     ]
     assert len(told) == bool(meant)
     assert not meant or told[0].startswith(f"#   'x': {meant}, which")
+
+
+DAYS = [datetime.date(2019, 1, 1) + datetime.timedelta(days=17 * k) for k in range(60)]
+WRITTEN = {
+    "a unit behind": ([f"{k % 20 * 50} EUR" for k in range(60)], "unit", "EUR"),
+    "a unit before": ([f"-€ {k % 20 * 50}" for k in range(60)], "unit", "€"),
+    "a unit on some": ([*(f"{k} %" for k in range(60)), "7", "NA"], "unit", "%"),
+    "points": ([f"{day:%d.%m.%Y}" for day in DAYS] + ["2019-05-05"], "format", "%d.%m.%Y"),
+    "no zeros": ([f"{day.month}/{day.day}/{day.year}" for day in DAYS], "format", "%m/%d/%Y"),
+    "names": ([f"{day:%d %b %Y}" for day in DAYS], "format", "%d %b %Y"),
+    "moments": ([f"{day:%m/%d/%Y} 3:30 PM" for day in DAYS], "format", "%m/%d/%Y %I:%M %p"),
+}
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_units_and_formats_of_texts_are_proposed_marked_and_read(case, tmp_path):
+    values, entry, written = WRITTEN[case]
+    frame = pl.DataFrame({"x": values, "y": "a"})
+    frame.write_csv(tmp_path / "a.csv")
+    for data in (frame, tmp_path / "a.csv"):
+        schema = Schema.loads(draft_schema(data))
+        column = schema.columns["x"]
+        assert getattr(column, entry) == written
+        assert {entry, "lower"} <= set(column.left_as_drafted)
+        assert check(data, schema).findings == ()
+
+
+def test_a_unit_beside_decimal_commas_is_proposed_and_read(tmp_path):
+    path = tmp_path / "a.csv"
+    cells = [f"1.{k:03},5 EUR;{k * 37 % 60},25" for k in range(100, 160)]
+    path.write_text("\n".join(["pay;b", *cells]), encoding="utf-8")
+    schema = Schema.loads(draft_schema(path))
+    assert (schema.file.decimal, schema.file.thousands) == (",", ".")
+    assert (schema.columns["pay"].unit, schema.columns["b"].upper) == ("EUR", 60.0)
+    assert check(path, schema).findings == ()
+
+
+def test_the_order_of_day_and_month_is_asked_where_both_fit():
+    frame = pl.DataFrame({"x": ["01/02/2020", "11/12/2021"] * 30, "y": ["a", "b"] * 30})
+    text = draft_schema(frame)
+    assert "one of format = '%d/%m/%Y' or '%m/%d/%Y'" in text
+    assert Schema.loads(text).names == ("y",)

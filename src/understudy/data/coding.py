@@ -47,6 +47,7 @@ from understudy.data.values import (
     places_of_moments,
     places_of_texts,
     truths_of,
+    unit_in,
 )
 from understudy.schema import NUMERIC, Calendar, Categorical, Column, Schema
 from understudy.schema.base import EXACT_INTEGER
@@ -213,7 +214,8 @@ class ColumnCoder:
         return last[1], places
 
     def _texts(self, text: pl.Series) -> Reading:
-        states, line = self._numbers.find(number := numbers_of(text)), number
+        number = numbers_of(text, unit_in(self.column))
+        states, line = self._numbers.find(number), number
         if isinstance(self.column, Calendar) or len(self.named.days.numbers):
             day = places_of_texts(text, self.column)
             found = self._days.find(day)

@@ -41,7 +41,7 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -53,7 +53,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy._arrays import Flags, compiled
-from understudy.data.frames import stream_batches
+from understudy.data.frames import column, stream_batches
+from understudy.data.values import unit_in, without_unit
 from understudy.errors import DataError
 from understudy.schema import NUMERIC, Calendar, Column, Schema
 from understudy.schema.base import is_number
@@ -516,7 +517,8 @@ class Delimited:
     Attributes:
         path: where it is.
         form: how it is written.
-        numbers: columns that hold numbers; a decimal comma is read in these alone.
+        numbers: columns that hold numbers, each with its unit; a decimal comma is read in these
+            alone.
         columns: names of the columns, from the header.
 
     Raises:
@@ -525,7 +527,7 @@ class Delimited:
 
     path: Path
     form: FileFormat
-    numbers: Collection[str] = ()
+    numbers: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -704,15 +706,19 @@ def _guess_separator(header: str, form: FileFormat, separator: str) -> str:
     return ""
 
 
-def plainly(cells: pl.DataFrame, form: FileFormat, numbers: Collection[str]) -> pl.DataFrame:
+def plainly(cells: pl.DataFrame, form: FileFormat, numbers: Mapping[str, str]) -> pl.DataFrame:
     """Numbers as a computer writes them, in place of how people do.
 
     Args:
         cells: as they stand in the file.
         form: how it is written.
-        numbers: columns that hold numbers.
+        numbers: columns that hold numbers, each with its unit.
     """
     names = [name for name in cells.columns if name in numbers]
+    if form.decimal == "," or form.thousands:
+        cells = cells.with_columns(
+            without_unit(column(name), numbers[name]) for name in names if numbers[name]
+        )
     if names and form.thousands:
         cells = cells.with_columns(remove_marks(cells.get_column(name), form) for name in names)
     if form.decimal == "." or not names:
@@ -720,9 +726,9 @@ def plainly(cells: pl.DataFrame, form: FileFormat, numbers: Collection[str]) -> 
     return cells.with_columns(_swap_marks(cells.get_column(name)) for name in names)
 
 
-def numbers_of_schema(schema: Schema) -> list[str]:
-    """Columns that are declared to hold numbers."""
-    return [name for name, column in schema.columns.items() if _holds_numbers(column)]
+def numbers_of_schema(schema: Schema) -> dict[str, str]:
+    """Columns that are declared to hold numbers, each with the unit that its cells may have."""
+    return {name: unit_in(one) for name, one in schema.stated.items() if _holds_numbers(one)}
 
 
 def _holds_numbers(column: Column) -> bool:

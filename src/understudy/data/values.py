@@ -48,6 +48,7 @@ from understudy.schema import (
     Calendar,
     Column,
     Continuous,
+    Date,
     Datetime,
     Duration,
     Integer,
@@ -57,6 +58,7 @@ from understudy.schema.base import CLOSE, EXACT_INTEGER, Code, text_of
 from understudy.schema.temporal import DAY_SECONDS
 from understudy.schema.time_expressions import (
     local_seconds,
+    seconds_in_format,
     seconds_of_days,
     seconds_of_moments,
     seconds_of_spans,
@@ -81,9 +83,14 @@ def _seconds(column: Column) -> pl.Expr:
         return seconds_of_times(text)
     if isinstance(column, Duration):
         return seconds_of_spans(text)
-    if isinstance(column, Datetime):
-        return seconds_of_moments(text, column.timezone)
-    return seconds_of_days(text)
+    in_iso = (
+        seconds_of_moments(text, column.timezone)
+        if isinstance(column, Datetime)
+        else seconds_of_days(text)
+    )
+    if isinstance(column, Date | Datetime) and column.format:
+        return pl.coalesce(in_iso, seconds_in_format(text, column.format))
+    return in_iso
 
 
 def _unit(column: Column) -> int:
@@ -117,7 +124,7 @@ States = NDArray[np.int64]
 NOWHERE = -1
 """Stands for no state."""
 
-_PARTS, _LARGEST = 2**10, 2.0**1000
+_PARTS = 2**10
 
 
 class Keys(NamedTuple):
@@ -214,7 +221,7 @@ def _bins(column: Integer | Continuous | Calendar | None) -> _Bins:
 def _guide(starts: Floats, low: float, high: float) -> tuple[NDArray[np.int64], float]:
     """See `_Bins`."""
     width = high - low
-    if not _PARTS / _LARGEST < width < np.inf:
+    if width <= 0:  # no column, or a single value
         return np.zeros(1, np.int64), 0.0
     edges = np.linspace(low, high, _PARTS + 1)
     near = np.clip(np.searchsorted(starts, edges, side="right") - 1, 0, None)
@@ -319,12 +326,27 @@ _NUMBER = _WORD.cast(pl.Float64, strict=False)
 _TRUTH = _WORD.str.to_lowercase().replace_strict(WORDS, default=None, return_dtype=pl.Float64)
 
 
-def numbers_of(text: pl.Series) -> NDArray[np.float64]:
+_BLANKS: Final = r"\s*"
+
+
+def unit_in(column: Column) -> str:
+    """The unit that texts of a column may have beside their numbers; "" for none."""
+    return "" if isinstance(column, Calendar) else column.unit.strip()
+
+
+def numbers_of(text: pl.Series, unit: str = "") -> NDArray[np.float64]:
     """The number that each text denotes, NaN where there is none; shape (n,).
 
     "true" and "false" are 1 and 0, as they are where a table holds truth values beside numbers.
+
+    Args:
+        text: shape (n,).
+        unit: that may stand beside a number.
     """
-    found = text.to_frame("text").select(
+    frame = text.to_frame("text")
+    if unit:
+        frame = frame.select(without_unit(pl.col("text"), unit))
+    found = frame.select(
         _NUMBER.fill_null(np.nan).alias("number"),
         (_NUMBER.is_null() & _WORD.is_not_null()).alias("rest"),
     )
@@ -333,6 +355,24 @@ def numbers_of(text: pl.Series) -> NDArray[np.float64]:
     if len(rest):
         numbers[rest] = truths_of(text.gather(rest))
     return numbers
+
+
+def without_unit(text: pl.Expr, unit: str) -> pl.Expr:
+    """Numbers without the unit before or behind them; what is a number already stays.
+
+    Args:
+        text: of a column of numbers.
+        unit: as it is declared.
+
+    Example:
+        >>> texts = pl.DataFrame({"text": ["130 EUR", "-EUR 5", "EUR", "7", "7 USD"]})
+        >>> texts.select(without_unit(pl.col("text"), "EUR"))["text"].to_list()
+        ['130', '-5', 'EUR', '7', '7 USD']
+    """
+    mark = rf"(?:{_BLANKS.join(map(re.escape, unit.split()))})?{_BLANKS}"
+    around = rf"^{_BLANKS}{mark}([+-]?){_BLANKS}{mark}([0-9.,](?:[^A-Za-z]*[0-9])?){_BLANKS}{mark}$"
+    number = text.str.strip_chars().cast(pl.Float64, strict=False)
+    return pl.when(number.is_null()).then(text.str.replace(around, "$1$2")).otherwise(text)
 
 
 def truths_of(text: pl.Series) -> NDArray[np.float64]:

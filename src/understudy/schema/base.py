@@ -292,7 +292,8 @@ class Declaration(Reviewed):
             "weight / height ** 2", "income > 0" or "cut(age, 18, 65)", or a table { of = "county",
             levels = { north = ["a", "b"] } }. It is not measured, and costs nothing.
         description: one line for the reader of the release.
-        unit: unit of measurement, in words.
+        unit: unit of measurement, in words. A text may have it before or behind its number,
+            as in "130 EUR".
         missing: codes that say *not known*; each is a state of its own. The empty text stands for
             an empty cell (null, NaN).
         not_applicable: codes that say *the question does not arise*; each a state of its own.
@@ -303,7 +304,7 @@ class Declaration(Reviewed):
     """
 
     readable: ClassVar[tuple[str, ...]] = (
-        *("missing", "not_applicable", "out_of_domain", "value_labels", "derived"),
+        *("missing", "not_applicable", "out_of_domain", "value_labels", "derived", "unit"),
     )
 
     derived: str | LevelMap | None = None
@@ -367,6 +368,9 @@ class Declaration(Reviewed):
             rule = self.derived
             text = rule if rule is None or isinstance(rule, str) else rule.model_dump_json()
             return [] if text is None else [(key, text)]
+        if key in ("format", "unit"):  # of the text of every row
+            written = getattr(self, key)
+            return [(key, written)] if written else []
         if key == "value_labels":
             return [("label", f"{text}: {label}") for text, label in self.value_labels.items()]
         # One name for all: a bound that became a level, or a level that became a code of absence,

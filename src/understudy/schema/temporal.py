@@ -23,7 +23,13 @@ from collections.abc import Callable
 from functools import cache, cached_property, lru_cache
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema, field_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    PlainSerializer,
+    WithJsonSchema,
+    field_validator,
+)
 
 from understudy.schema.base import Code
 from understudy.schema.numeric import DEFAULT_BINS, Interval, Numeric, integer_intervals
@@ -52,6 +58,47 @@ CLOCK_SPAN: Final = (
     r"(?::([0-5][0-9])(?:[.,]([0-9]+))?)?$"
 )
 """Sign, of the days if there are any; days, hours, minutes, seconds; digits behind the point."""
+
+_DIRECTIVES: Final = {
+    "%Y": "(?P<Y>[0-9]{4})",
+    "%m": "(?P<m>[0-9]{1,2})",
+    "%b": "(?P<b>[A-Za-z]{3,9})",
+    "%d": "(?P<d>[0-9]{1,2})",
+    "%H": "(?P<H>[01]?[0-9]|2[0-3])",
+    "%I": "(?P<I>0?[1-9]|1[0-2])",
+    "%M": "(?P<M>[0-5][0-9])",
+    "%S": "(?P<S>[0-5][0-9])",
+    "%p": "(?P<p>[AaPp])[Mm]",
+}
+_CLOCKS: Final = "(%H%M(%S)?|%I%M(%S)?%p)?"
+
+
+def pattern_of(format: str) -> str:
+    """The pattern of texts in a declared format of days or moments.
+
+    Args:
+        format: as of `strptime`; a blank stands for any number of blanks.
+    """
+    pieces = re.split(r"(%.|\s+)", format)
+    return f"^{''.join(map(_piece_pattern, pieces))}$"
+
+
+def _piece_pattern(piece: str) -> str:
+    return _DIRECTIVES.get(piece) or (r"\s*" if piece.isspace() else re.escape(piece))
+
+
+def _check_format(format: str) -> str:
+    """Let a format pass that names a day once, and perhaps a time of day behind it."""
+    names = re.findall("%.?", format)
+    day, time = names[:3], "".join(names[3:])
+    whole = sorted(day) in (["%Y", "%d", "%m"], ["%Y", "%b", "%d"])
+    if format and not (whole and re.fullmatch(_CLOCKS, time)):
+        raise ValueError(
+            'format must be written as "%d.%m.%Y", with %d, %Y, and %m or %b (an English name); '
+            'behind them perhaps " %H:%M", " %H:%M:%S" or " %I:%M %p"; or convert the texts'
+        )
+    return format
+
 
 EMPTY_SPAN: Final = r"[PT]$"
 """A text of `ISO_SPAN` that ends so lacks a number."""
@@ -216,12 +263,23 @@ def _writer(written: Callable[[int], str], unit: int) -> Callable[[int], str]:
     return lambda place: written(place * unit)
 
 
+Format = Annotated[str, AfterValidator(_check_format)]
+
+
 class Date(Calendar):
-    """Calendar days from `lower` to `upper`, both included."""
+    """Calendar days from `lower` to `upper`, both included.
+
+    Attributes:
+        format: how texts of the table write a day, such as "%d.%m.%Y"; those in ISO form are read
+            as well. Released days are in ISO form.
+    """
+
+    readable: ClassVar[tuple[str, ...]] = ("format", *Calendar.readable)
 
     kind: Literal["date"]
     lower: datetime.date
     upper: datetime.date
+    format: Format = ""
     bins: int | tuple[datetime.date, ...] | None = None
 
     def entry_at(self, place: int) -> datetime.date:
@@ -291,11 +349,16 @@ class Datetime(Calendar):
         resolution: "second", "minute" or "hour"; values, bounds and edges are cut to whole ones.
         timezone: where the moments are local, such as "Europe/Zurich": values that name a zone are
             brought there. Without it, each is taken by its own clock.
+        format: how texts of the table write a moment, such as "%d.%m.%Y %H:%M"; those in ISO form
+            are read as well. Released moments are in ISO form.
     """
+
+    readable: ClassVar[tuple[str, ...]] = ("format", *Calendar.readable)
 
     kind: Literal["datetime"]
     lower: Moment
     upper: Moment
+    format: Format = ""
     resolution: Resolution = "second"
     timezone: str = ""
     bins: int | tuple[Moment, ...] | None = None

@@ -5,15 +5,32 @@ Each says what the function of the same kind in `understudy.schema.temporal` say
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
-from understudy.schema.temporal import CLOCK_SPAN, DAY_SECONDS, EMPTY_SPAN, ISO_SPAN, MOMENT, TIME
+from understudy.schema.temporal import (
+    CLOCK_SPAN,
+    DAY_SECONDS,
+    EMPTY_SPAN,
+    ISO_SPAN,
+    MOMENT,
+    TIME,
+    pattern_of,
+)
 
 FIRST_DAY, LAST_DAY = -719_528, 2_932_896
 """The first of January of the year 0 and the last of December of 9999, since 1970-01-01."""
 
 PER_SECOND = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 """Units of types."""
+
+_NAMES = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
+    *("october", "november", "december"),
+)
+_MONTHS = {form: f"{k:02}" for k, name in enumerate(_NAMES, 1) for form in (name, name[:3])}
+"""English names of months, whole or in three letters → their numbers."""
 
 _DAY = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?$"
 
@@ -47,6 +64,27 @@ def seconds_of_moments(text: pl.Expr, timezone: str) -> pl.Expr:
     east = pl.when(digits.str.starts_with("-")).then(-away).otherwise(away)
     moved = clock(1_000 * (local - east), "ms", timezone).floordiv(1_000)
     return pl.when(zone.is_null()).then(local).otherwise(moved)
+
+
+def seconds_in_format(text: pl.Expr, format: str) -> pl.Expr:
+    """Seconds since 1970-01-01T00:00 of days or moments in a declared format."""
+    parts = text.str.strip_chars().str.extract_groups(pattern_of(format))
+    given = set(re.findall("%(.)", format))
+    if "b" in given:
+        name = parts.struct.field("b").str.to_lowercase()
+        month = name.replace_strict(_MONTHS, default=None, return_dtype=pl.String)
+    else:
+        month = parts.struct.field("m").str.zfill(2)
+    day = parts.struct.field("d").str.zfill(2)
+    seconds = _day(pl.concat_str([parts.struct.field("Y"), month, day], separator="-"))
+    lengths = {"H": 3600, "I": 3600, "M": 60, "S": 1}
+    for letter in given & lengths.keys():
+        number = parts.struct.field(letter).cast(pl.Int64)
+        seconds += lengths[letter] * (number % 12 if letter == "I" else number)
+    if "p" in given:
+        after_noon = parts.struct.field("p").str.to_lowercase() == "p"
+        seconds += 43_200 * after_noon.cast(pl.Int64)
+    return seconds
 
 
 def seconds_of_spans(text: pl.Expr) -> pl.Expr:

@@ -162,7 +162,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 # What a column is, then its domain, then its codes, then what people say about it.
 COLUMN_ORDER = (
     *("kind", "like", "pattern", "derived", "levels", "random_groups", "hierarchy"),
-    *("lower", "upper", "resolution"),
+    *("lower", "upper", "format", "resolution"),
     *("timezone", "bins", "spikes", "typical", "heaps", "decimals"),
     *("not_applicable", "missing"),
     *("out_of_domain", "value_labels", "description", "unit"),

@@ -12,7 +12,7 @@ part its first byte is. A line of about two gigabytes is more than its machine t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -46,7 +46,7 @@ class SparkTexts:
         lines: of all files, with where they are.
         form: how the texts are written, one record a line.
         separator: between cells.
-        numbers: columns that hold numbers.
+        numbers: columns that hold numbers, each with its unit.
         header: the first line of each file.
         columns: their names.
     """
@@ -54,13 +54,13 @@ class SparkTexts:
     lines: DataFrame
     form: FileFormat
     separator: str
-    numbers: tuple[str, ...]
+    numbers: Mapping[str, str]
     header: bytes
     columns: tuple[str, ...]
 
     @classmethod
     def open_texts(
-        cls, session: Any, place: str, form: FileFormat, numbers: Sequence[str]
+        cls, session: Any, place: str, form: FileFormat, numbers: Mapping[str, str]
     ) -> SparkTexts:
         """Texts at a path, of which the header of one is read.
 
@@ -72,7 +72,7 @@ class SparkTexts:
         first = lines.filter("begins = 0").select("line").head()
         header = b"" if first is None else bytes(first[0])
         names = names_in(header, form, separator, f"The file {place!r}")
-        return cls(lines, form, separator, tuple(numbers), header, names)
+        return cls(lines, form, separator, numbers, header, names)
 
     def create_reader(self, names: Sequence[str]) -> partial[Iterator[pl.DataFrame]]:
         """Return what a task does with its batches of lines, to read some columns."""
@@ -85,7 +85,7 @@ class SparkTexts:
 
 
 def records(
-    written: tuple[FileFormat, str, bytes, tuple[str, ...]],
+    written: tuple[FileFormat, str, bytes, Mapping[str, str]],
     columns: tuple[str, ...],
     names: tuple[str, ...],
     batches: Iterator[pa.RecordBatch],

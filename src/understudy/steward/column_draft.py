@@ -179,6 +179,10 @@ _IDENTIFIER = (
     "it looks like an identifier or free text; leave it out, have fresh ones in the release "
     '(kind = "identifier"), or group its values and declare the groups as levels'
 )
+_ASK_ORDER = (
+    "it holds days whose day and month cannot be told apart: ask who wrote them, and declare it "
+    "with lower, upper and the right one of format = {}"
+)
 _NO_BINS = "its range cannot be cut into bins; declare it by hand"
 
 
@@ -200,7 +204,7 @@ def drafted_column(
         LeftOutError: none can be drafted.
     """
     if form := _convention(profile):
-        column = form.column.model_copy(update={"missing": profile.codes})
+        column = form.column.model_copy(update={"missing": profile.codes} | _written(profile))
     elif declared is not None and len(declared.levels) <= MAX_LEVELS:
         column = _of_categories(declared, profile, profiler)
     else:
@@ -230,7 +234,9 @@ def read_column(profile: Profile, profiler: Profiler) -> Column:
     Raises:
         LeftOutError: none can be drafted.
     """
-    codes = {"missing": profile.codes}
+    codes = {"missing": profile.codes, **_written(profile)}
+    if len(profile.formats) > 1:
+        raise LeftOutError(_ASK_ORDER.format(" or ".join(map(repr, profile.formats))))
     if profile.shape == "unreadable":
         raise LeftOutError(_UNREADABLE)
     if profile.shape == "nothing":
@@ -242,6 +248,12 @@ def read_column(profile: Profile, profiler: Profiler) -> Column:
     if profile.shape == "text":
         return _categorical(profile, profiler, codes)
     return _number(profile, profiler, codes)
+
+
+def _written(profile: Profile) -> dict[str, str]:
+    """How texts of a column write its values, where not plainly."""
+    told = {"unit": profile.unit, "format": profile.formats[0] if profile.formats else ""}
+    return {key: value for key, value in told.items() if value}
 
 
 def _of_categories(declared: Categories, profile: Profile, profiler: Profiler) -> Column:
@@ -276,12 +288,17 @@ def _calendar(profile: Profile, codes: dict[str, Any]) -> Column:
 
 def _categorical(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Categorical:
     # The estimate spares us from holding millions of names; it errs by a few per cent.
+    reason = profile.meant or _IDENTIFIER
     if profile.n_texts > 2 * MAX_LEVELS:
-        raise LeftOutError(_IDENTIFIER)
+        raise LeftOutError(reason)
     counts = profiler.counts(profile)
     all_different = counts.height > _ALL_DIFFERENT and counts["rows"].max() == 1
-    if counts.height > MAX_LEVELS or all_different:
-        raise LeftOutError(_IDENTIFIER)
+    if (
+        counts.height > MAX_LEVELS
+        or all_different
+        or (profile.meant and counts.height > MAX_GRADES)
+    ):
+        raise LeftOutError(reason)
     levels = sorted(counts["value"].to_list(), key=_natural)
     return Categorical(kind="categorical", levels=tuple(levels), **codes)
 
@@ -413,6 +430,7 @@ _SURE = {
 """Decimal mark → numbers that have the other mark between their thousands, and can have no other
 meaning."""
 
+_UNIT = re.compile(r"^[+-]?[^\d.,]{1,20}(?=[\d+-])|(?<=\d)[^\d.,]{1,20}$", re.ASCII)
 _NUMBER = {mark: re.compile(rf"\s*[+-]?\d+{re.escape(mark)}\d+\s*", re.ASCII) for mark in ".,"}
 
 
@@ -560,10 +578,11 @@ class _Fit:
         return cls(separator, quote, multiline, n_cells, fits / n_lines if n_lines else 1.0)
 
     def cells(self, lines: list[str]) -> Iterator[str]:
-        """Cells behind the header, of the lines that fit."""
+        """Cells behind the header, of the lines that fit, without units at their ends."""
         form = FileFormat(separator=self.separator, quote=self.quote, multiline=self.multiline)
         for record in islice(_records(lines, form), 1, None):
-            yield from record.cells if isinstance(record.cells, list) else ()
+            cells = record.cells if isinstance(record.cells, list) else ()
+            yield from (_UNIT.sub("", cell) for cell in cells)
 
     def rank(self) -> tuple[float, float, int]:
         """Several columns come before one, then many lines that fit, then many columns."""
@@ -625,7 +644,7 @@ def _rightly(lines: list[str], form: FileFormat) -> int:
 
 
 def _decimal(fit: _Fit, lines: list[str]) -> str:
-    """A comma, if more cells are numbers with a comma than with a point.
+    """A comma, if more cells are numbers, with or without a unit, with a comma than with a point.
 
     A number that has both, or one of them twice, says which of them stands between thousands.
     """

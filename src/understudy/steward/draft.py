@@ -222,12 +222,14 @@ class _Opened:
         rows: of it, without lines that do not fit and lines of names.
         form: how they are written.
         n_headers: how many lines more than one are names.
+        units: of columns of numbers, that were taken off them.
     """
 
     data: object
     rows: Rows
     form: FileFormat
     n_headers: int
+    units: dict[str, str]
 
     @classmethod
     def of(cls, data: object, told: Schema | None) -> _Opened:
@@ -240,9 +242,9 @@ class _Opened:
         Raises:
             DataError: it cannot be read, or has a name that no schema can declare.
         """
-        rows, form, n_headers = _open_for_draft(data, told)
+        rows, form, n_headers, units = _open_for_draft(data, told)
         _require_names(rows.columns)
-        return cls(data, rows, form, n_headers)
+        return cls(data, rows, form, n_headers, units)
 
     def only(self, names: Sequence[str], *, once_a: str = "") -> _Opened:
         """The same without other columns.
@@ -293,7 +295,7 @@ def _draft_table(
     labels = {name: one for name, one in labels.items() if name in whole.columns}
     rows, missing = without_missing(whole, labels) if labels else (whole, {})
     rows, empty = without_codes(rows, book)
-    profiler = Profiler(rows)
+    profiler = Profiler(rows, opened.units)
     columns = {name: book.columns[name] for name in rows.columns if name in book.columns}
     sourced = dict(columns)
     left_out = {name: book.left_out[name] for name in rows.columns if name in book.left_out}
@@ -332,7 +334,7 @@ def _draft_table(
     found = disagreements(alike, {**sourced, **proposed}, opened.form)
     left_out |= dict.fromkeys(absent, ABSENT)
     notes = _header_text(opened.n_headers) + _left_out_text(left_out) + _unused_text(unused)
-    notes += _meant_text(profiles)
+    notes += _meant_text([one for one in profiles if one.name in columns])
     notes += _asked_text(columns, profiles, profiler)
     notes += _book_text(book, [one.line() for one in found if one.column not in proposed])
     notes += _proposed_text([name for name in proposed if any(o.column == name for o in found)])
@@ -529,14 +531,17 @@ def _told_form(entries: Mapping[str, Any] | None) -> Schema | None:
     return toml.loads(f"[file]\n{told}{column}", Schema)
 
 
-def _open_for_draft(data: object, told: Schema | None) -> tuple[Rows, FileFormat, int]:
+def _open_for_draft(
+    data: object, told: Schema | None
+) -> tuple[Rows, FileFormat, int, dict[str, str]]:
     """The rows to be drafted, how they are written, and how many lines more than one are names.
 
-    Lines that do not fit are left out, and so are those of names.
+    Besides, units of columns that were taken off already, as marks of thousands are. Lines that do
+    not fit are left out, and so are those of names.
     """
     usual = told.file if told else FileFormat()
     if is_json_lines(data) and Path(str(data)).is_file():
-        return _rows(JsonLines.with_all_keys(Path(str(data)))), usual, 0
+        return _rows(JsonLines.with_all_keys(Path(str(data)))), usual, 0, {}
     if not is_delimited(data) or not Path(str(data)).is_file():
         rows = open_rows(data, told)
         rows = (
@@ -545,19 +550,21 @@ def _open_for_draft(data: object, told: Schema | None) -> tuple[Rows, FileFormat
             else rows
         )
         n_headers = more_header_lines(rows) if may_have_more(data) else 0
-        return _below(rows, n_headers), usual, n_headers
+        return _below(rows, n_headers), usual, n_headers, {}
     path = Path(str(data))
     form = told.file if told else sniff_format(path)
     file = Delimited(path, form)
-    of_numbers = _rows(replace(file, numbers=file.columns))
-    n_headers = more_header_lines(of_numbers)
+    of_numbers = _rows(replace(file, numbers=dict.fromkeys(file.columns, "")))
+    n_headers, units = more_header_lines(of_numbers), {}
     if form.decimal == "," or form.thousands:
         # A cell such as 1,5 or 1.234 is a number only in a column that holds nothing else.
-        profiles = Profiler(_below(of_numbers, n_headers)).profiles()
-        file = replace(
-            file, numbers=[profile.name for profile in profiles if profile.shape == "number"]
-        )
-    return _below(_rows(file), n_headers), form, n_headers
+        units = Profiler(_below(_rows(file), n_headers)).units()
+        numbers = {name: units.get(name, "") for name in file.columns}
+        profiles = Profiler(_below(_rows(replace(file, numbers=numbers)), n_headers)).profiles()
+        numbers = {one.name: numbers[one.name] for one in profiles if one.shape == "number"}
+        units = {name: unit for name, unit in units.items() if name in numbers}
+        file = replace(file, numbers=numbers)
+    return _below(_rows(file), n_headers), form, n_headers, units
 
 
 def _below(rows: Rows, n_headers: int) -> Rows:
@@ -836,7 +843,7 @@ def unit_keys(data: object, file: Mapping[str, Any] | None = None) -> list[str]:
     Raises:
         DataError: the data cannot be read.
     """
-    rows, _, _ = _open_for_draft(data, _told_form(file))
+    rows, *_ = _open_for_draft(data, _told_form(file))
     names = [name for name in rows.columns if name not in rows.unreadable]
     told = rows.ask(
         rows.lazy.select(

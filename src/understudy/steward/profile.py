@@ -43,11 +43,13 @@ from understudy.data.csv import is_delimited
 from understudy.data.frames import UNLIKE, is_pandas, text
 from understudy.data.frames import column as named
 from understudy.data.rows import Rows
+from understudy.data.values import without_unit
 from understudy.schema import Categorical, Column, Continuous, Integer, Ordinal
 from understudy.schema.base import Code, number_of
 from understudy.schema.temporal import DAY_SECONDS
 from understudy.schema.time_expressions import (
     local_seconds,
+    seconds_in_format,
     seconds_of_days,
     seconds_of_moments,
     seconds_of_spans,
@@ -70,7 +72,28 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _LEADING_ZERO = r"^[+-]?0[0-9]"  # "007" is a code, not the number 7
 # As people write numbers and days that are read as text: € 5, 12%, −3, (4), 1_000, 24.12.2020.
 _MARKED_NUMBER = r"^[\s\p{Sc}(+\u2212-]*\p{Nd}[\p{Nd}.,_'\s\u00a0\u202f]*[\s)%\p{Sc}]*$"
-_OTHER_DAY = r"^[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}$"
+_OTHER_DAY = (
+    r"^(?:[0-9]{1,4}[./-]\s?[0-9]{1,2}[./-]\s?[0-9]{1,4}|[0-9]{1,2}[ -][A-Za-z]{3,9}[ -][0-9]{4}"
+    r"|[A-Za-z]{3,9} [0-9]{1,2}, ?[0-9]{4})(?:,? [0-9]{1,2}:[0-9:]+(?: ?[AaPp][Mm])?)?$"
+)
+_DAY_FORMATS = (
+    *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d"),
+    *("%d %b %Y", "%d-%b-%Y", "%b %d, %Y"),
+)
+FORMATS: Final = tuple(
+    f"{day}{time}"
+    for day in _DAY_FORMATS
+    for time in ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+)
+"""In which people write days and moments: a public list, whatever a table holds."""
+# A number with a unit behind it, or a currency before it: 130 EUR, 45 %, € -5, CHF 1'200.
+_UNIT_BEHIND = r"(?:\s+\p{L}|\s*[\p{Sc}%‰°])[\p{L}\p{Sc}%‰°²³/. ]{0,19}"
+_UNIT_BEFORE = r"[A-Z]{0,3}\p{Sc}|[A-Z]{3}\s|Fr\.|Rs\.?"
+_DIGITS = r"[0-9](?:[0-9.,'’\s]*[0-9])?"
+_MEASURED = (
+    rf"^(?:(?:{_UNIT_BEFORE})?\s*[+-]?\s*{_DIGITS}|[+-]?\s*(?:{_UNIT_BEFORE})?\s*{_DIGITS}"
+    rf"|[+-]?\s*{_DIGITS}(?:{_UNIT_BEHIND})?)$"
+)
 _NEARLY_ALL = 0.9
 _INFINITE = r"^[+-]?inf(inity)?$"
 _DAY = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?$"
@@ -103,6 +126,9 @@ class Profile:
         meant: what texts rather are, in words, though they are not written so that they are read as
             it; "" for none.
         timezone: where moments that name a zone are taken to be local.
+        formats: in which days and moments of texts may be written; several where day and month
+            cannot be told apart; none where they are in ISO form.
+        unit: beside the numbers of texts.
     """
 
     name: str
@@ -119,6 +145,8 @@ class Profile:
     decimals: int | None = None
     meant: str = ""
     timezone: str = ""
+    formats: tuple[str, ...] = ()
+    unit: str = ""
 
 
 class Profiler:
@@ -126,13 +154,14 @@ class Profiler:
 
     Args:
         rows: the table.
+        units: beside numbers of columns, from which they were taken off already.
 
     Raises:
         DataError: the table cannot be read to its end.
     """
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+    def __init__(self, rows: Rows, units: Mapping[str, str] | None = None) -> None:
+        self._rows, self._units = rows, dict(units or {})
         readable = [name for name in rows.columns if name not in rows.unreadable]
         self._keys = {name: f"column_{k}" for k, name in enumerate(readable)}
         # Names of our own, since Polars takes some names ("*") for patterns.
@@ -147,6 +176,13 @@ class Profiler:
         texts = self._shapes_of_texts()
         ranges = self._ranges({key: shape for key, (shape, _) in texts.items()})
         return [self._profile(name, texts, ranges) for name in self._rows.columns]
+
+    def units(self) -> dict[str, str]:
+        """The unit of each column of texts that all are numbers, some with it, and none another."""
+        names = {key: name for name, key in self._keys.items()}
+        asked = self._ask(self._lazy, {key: _text_questions(key) for key in self._texts()})
+        found = {key: _unit(seen) for key, seen in asked.items()}
+        return {names[key]: unit for key, unit in found.items() if unit}
 
     def counts(self, profile: Profile) -> pl.DataFrame:
         """Count each value that occurs in a column of numbers, dates or texts.
@@ -196,12 +232,52 @@ class Profiler:
             decimals=_decimals(seen),
             meant=_suggest_kind(seen) if shape == "text" else "",
             timezone=_zone(self._types[key], seen) if shape == "datetime" else "",
+            formats=seen.get("formats", ()),
+            unit=self._units.get(name) or seen.get("unit", ""),
         )
 
     def _shapes_of_texts(self) -> dict[str, tuple[Shape, dict[str, Any]]]:
-        keys = [key for key, dtype in self._types.items() if dtype in _TEXT_TYPES]
-        answers = self._ask(self._lazy, {key: _text_questions(key) for key in keys})
-        return {key: (_shape(answers[key], self._types[key]), answers[key]) for key in keys}
+        answers = self._ask(self._lazy, {key: _text_questions(key) for key in self._texts()})
+        shapes = {key: (_shape(answers[key], self._types[key]), answers[key]) for key in answers}
+        texts = {key: seen for key, (shape, seen) in shapes.items() if shape == "text"}
+        formats = self._formats(texts)
+        plain = {key: unit for key, seen in texts.items() if (unit := _unit(seen))}
+        rewritten = {key: without_unit(pl.col(key), unit) for key, unit in plain.items()}
+        rewritten |= {k: _in_iso(pl.col(k), v[0]) for k, v in formats.items() if len(v) == 1}
+        lazy = self._lazy.with_columns(**rewritten)
+        for key, seen in self._ask(lazy, {key: _text_questions(key) for key in rewritten}).items():
+            shape = _shape(seen, self._types[key])
+            if shape == "text":
+                rewritten.pop(key)
+            else:
+                found = {"formats": formats.get(key, ()), "unit": plain.get(key, "")}
+                shapes[key] = shape, seen | found
+        for key, several in formats.items():
+            if len(several) > 1:
+                shapes[key] = "text", texts[key] | {"formats": several}
+        self._lazy = self._lazy.with_columns(**rewritten)
+        return shapes
+
+    def _texts(self) -> list[str]:
+        return [key for key, dtype in self._types.items() if dtype in _TEXT_TYPES]
+
+    def _formats(self, texts: Mapping[str, dict[str, Any]]) -> dict[str, tuple[str, ...]]:
+        """Formats that fit all days or moments of a column that are not in ISO form."""
+        asked = {
+            key: {
+                format: seconds_in_format(pl.col(key), format).is_not_null().sum()
+                for format in FORMATS
+            }
+            for key, seen in texts.items()
+            if self._types[key] == pl.String
+            and seen["n_other_days"]
+            and seen["n_other_days"] + seen["n_moments"] == seen["n_values"]
+        }
+        fitting = {
+            key: tuple(one for one, n in found.items() if n == texts[key]["n_other_days"])
+            for key, found in self._ask(self._lazy, asked).items()
+        }
+        return {key: formats for key, formats in fitting.items() if formats}
 
     def _ranges(self, shapes: dict[str, Shape]) -> dict[str, dict[str, Any]]:
         questions: dict[str, dict[str, pl.Expr]] = {}
@@ -271,6 +347,8 @@ def _text_questions(key: str) -> dict[str, pl.Expr]:
     empty = text.is_null() | (text == "")
     filled = ~empty & (text != UNLIKE)
     absent = filled & lower.is_in(_NO_VALUE)
+    measured = filled & ~absent & word.str.contains(_MEASURED)
+    unit = word.str.replace(_DIGITS, "").str.strip_chars(" +-")
     return {
         "n_empty": empty.sum(),
         "n_unlike": (text == UNLIKE).sum(),
@@ -278,6 +356,8 @@ def _text_questions(key: str) -> dict[str, pl.Expr]:
         "n_numbers": word.str.contains(_NUMBER).sum(),
         "n_marked": word.str.contains(_MARKED_NUMBER).sum(),
         "n_other_days": (word.str.contains(_OTHER_DAY) & seconds_of_days(text).is_null()).sum(),
+        "n_measured": measured.sum(),
+        "units": unit.filter(measured & (unit != "")).unique().head(2).implode(),
         "n_codes": word.str.contains(_LEADING_ZERO).sum(),
         "n_infinite": lower.str.contains(_INFINITE).sum(),
         "n_days": seconds_of_days(text).is_not_null().sum(),
@@ -303,6 +383,18 @@ def _suggest_kind(seen: dict[str, Any]) -> str:
             "the file, and draft again"
         )
     return ""
+
+
+def _unit(seen: dict[str, Any]) -> str:
+    """The one unit of numbers; "" if there is none, or not only numbers."""
+    units = seen["units"]
+    return str(units[0]) if len(units) == 1 and seen["n_measured"] == seen["n_values"] else ""
+
+
+def _in_iso(text: pl.Expr, format: str) -> pl.Expr:
+    """Moments in a format in ISO form, and other texts as they are."""
+    moment = pl.from_epoch(seconds_in_format(text, format), "s")
+    return pl.coalesce(moment.dt.strftime("%Y-%m-%dT%H:%M:%S"), text)
 
 
 _SHAPES: Final[dict[Shape, str]] = {

@@ -48,6 +48,8 @@ _LEAKS = {
     "derived": "that a rule holds in every row was read from the rows",
     "spikes": "that many rows share a value is told",
     "typical": "the values follow those of the rows",
+    "format": "a single day can decide it",
+    "unit": "it is the text of the rows",
     "decimals": "one value with more decimals than the others decides it",
     "missing": "that a value is absent, or how, may be one person's doing",
     "not_applicable": "that the question did not arise may be one person's doing",

@@ -298,7 +298,7 @@ def test_marks_between_thousands_are_read_where_they_stand_rightly(
     path = tmp_path / "a.csv"
     path.write_text("n;t\n" + "".join(f"{cell};{cell}\n" for cell in cells), encoding="utf-8")
     form = FileFormat(separator=";", decimal=decimal, thousands=thousands)
-    rows = Delimited(path, form, ["n"]).lazy().collect()
+    rows = Delimited(path, form, {"n": ""}).lazy().collect()
     numbers = rows["n"].cast(pl.Float64, strict=False).to_list()
     assert numbers == [1234.5, 1234567.0, 1234.0, plain, -1000.0]
     assert rows["t"].to_list() == cells
