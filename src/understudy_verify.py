@@ -1308,23 +1308,30 @@ class Release:
 
     def _has_terms(self, one: dict[str, Any]) -> bool:
         """Return whether terms are made of its columns, and are those of chosen states of these."""
-        terms, among = one.get("terms", []), one.get("among", {})
+        terms, among = one.get("terms", []), self._chosen(one)
         if one["kind"] != "terms":
             return not (terms or among)
-        fits = bool(terms) and len({*terms}) == len(terms) and {*among} <= {*one["columns"]}
+        fits = bool(terms) and len({*terms}) == len(terms) and all(among)
         fits = fits and (self._is_weighted(one) if one["of"] or one["totals"] else True)
-        states = {name: range(len(self.columns[name].labels)) for name in among}
-        fits = fits and all(own and {*own} <= {*states[name]} for name, own in among.items())
+        sides = [side for box in among for side in box.items()]
+        states = {name: range(len(self.columns[name].labels)) for name in one["columns"]}
+        fits = fits and all(own and {*own} <= {*states.get(name, ())} for name, own in sides)
         factors = [FACTOR.fullmatch(part) for text in terms for part in COLON.split(text)]
-        made = {*among, *(found[2].strip("`") for found in factors if found)}
+        made = {*(name for name, _ in sides), *(found[2].strip("`") for found in factors if found)}
         own = [name for name in self.names if name in made]
         return fits and all(factors) and len(own) == len(made) and own == one["columns"]
 
+    def _chosen(self, one: dict[str, Any]) -> list[dict[str, list[int]]]:
+        """Boxes of states, in one of which a record that counts lies."""
+        boxes = one.get("among", [])
+        return [boxes] if isinstance(boxes, dict) else boxes
+
     def _among(self, one: dict[str, Any]) -> str:
         """Which records a step of terms says that it is of; "" for all."""
-        chosen = one.get("among", {}).items()
-        said = (f"{name} = {self.columns[name].tell_states(states)}" for name, states in chosen)
-        words = " and ".join(said)
+        words = "; or ".join(
+            " and ".join(f"{name} = {self.columns[name].tell_states(own)}" for name, own in sides)
+            for sides in (box.items() for box in self._chosen(one))
+        )
         return f", of records with {words}" if words else ""
 
     def _weighting(self, one: dict[str, Any]) -> str:

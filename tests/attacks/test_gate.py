@@ -298,7 +298,7 @@ def mechanisms(schema, words=PARAMETERS[0]):
         "SecondMoments": SecondMoments(("a", "d")),
         "ThresholdTable": ThresholdTable(("a", "b"), 2, "laplace"),
         "Urn": Urn(columns=("a", "b"), reinforced=True, n_rows=3),
-        "TermMoments": TermMoments(("a",), among={"a": (0,)}),
+        "TermMoments": TermMoments(("a",), among=({"a": (0,)}, {"b": (1,)})),
         "WeightedMoments": WeightedMoments(("a",), "d", 2.0),
         "WeightedTable": WeightedTable(("a", "b"), Weighting("d", 2.0, 1)),
         "Votes": Votes(

@@ -40,6 +40,8 @@ ASKED = (
     "count pay > 90 ~ region where works",
     f"total pay ~ sex where {OLD}",
     f"median pay where {OLD}",
+    "mean pay where sex == 'f' or region == 'a'",
+    f"total pay where {OLD} or works == 0",
 )
 
 
@@ -93,6 +95,12 @@ def of_the_rows(question):
     if question.startswith("count"):
         paid = own.filter(pl.col("works")).with_columns(pl.col("pay") > 90)
         return paid.group_by("region").agg(pl.col("pay").sum()).sort("region")["pay"].to_numpy()
+    if question.startswith("mean"):
+        return np.array(
+            [own.filter((pl.col("sex") == "f") | (pl.col("region") == "a"))["pay"].mean()]
+        )
+    if question.endswith("or works == 0"):
+        return np.array([own.filter((pl.col("age") >= 63) | ~pl.col("works"))["pay"].sum()])
     if question.startswith("total"):
         return old.group_by("sex").agg(pl.col("pay").sum()).sort("sex")["pay"].to_numpy()
     return np.array([old["pay"].median()])
@@ -240,7 +248,7 @@ def test_a_total_has_the_noise_that_it_says():
     asked = "pay ~ sex where works"
     estimand = parse("total", asked, SCHEMA)
     needed = needed_terms(estimand, SCHEMA)
-    moments = TermMoments(needed.terms, among=dict(needed.among))
+    moments = TermMoments(needed.terms, among=needed.among)
     budget, own = Budget.of(2_000, "1e-6"), rows()
     gate = open_gate(Table(own, SCHEMA), budget, SeededRandomness(3))
     records = [Records.complete_of(own, SCHEMA, estimand.columns)]

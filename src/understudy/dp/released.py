@@ -23,7 +23,7 @@ from typing import Any, Final, Generic, Literal, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.features.scores import Weighting
+from understudy.features.scores import Boxes, Weighting
 
 Bins = Mapping[str, int | tuple[Any, ...]]
 """Numeric column → number of bins of equal width, or all edges."""
@@ -248,7 +248,7 @@ class NoisyTerms:
         values: as `NoisyProducts.values`, with the number of records, or the sum of factors.
         noise: in each of them.
         limits: column of numbers → where they are cut off, where not at the bounds.
-        among: column → states of a record that counts.
+        among: boxes of states, in one of which a record that counts lies; () for all.
         weighting: factor of all that a record adds; None if each counts as 1.
     """
 
@@ -256,7 +256,7 @@ class NoisyTerms:
     values: NDArray[np.float64]
     noise: Noise
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    among: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    among: Boxes = ()
     weighting: Weighting | None = None
 
 

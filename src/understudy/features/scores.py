@@ -170,6 +170,9 @@ class SumOrder:
 
 Limits = Mapping[str, tuple[float, float]]
 """Column of numbers → where its numbers are cut off."""
+Box = Mapping[str, tuple[int, ...]]
+"""Column → states: the records that have one of them in each of these columns."""
+Boxes = tuple[Box, ...]
 UNIT: Final = 2**15
 """Steps per score of 1."""
 

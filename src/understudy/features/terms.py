@@ -17,7 +17,8 @@ its squared length is at most Π (1 − 1/k) over its levels, at most 1, and fol
 powers lowered. Then products of two scores of one term are affine in what is summed (`inference.
 term_moments`), and a term of a formula may be written in any units.
 
-A record counts if it has a value of each column, and, where states are named, one of these.
+A record counts if it has a value of each column and, where boxes are named, lies in one of these. A
+box is a product of states of some columns. Boxes may overlap: a record counts once, or not at all.
 
 Scores are whole multiples of 1/`UNIT`, from each record alone: numbers are rounded to the nearest
 and cut to ±1, contrasts times these rounded towards 0. So no vector exceeds its stated length.
@@ -39,11 +40,13 @@ from typing import Final
 
 import numpy as np
 
-from understudy._arrays import Floats, Integers
+from understudy._arrays import Flags, Floats, Integers
 from understudy.errors import MethodError
 from understudy.features.scores import (
     MOST_SCORES,
     UNIT,
+    Box,
+    Boxes,
     CodedSquare,
     Limits,
     MomentFeature,
@@ -160,7 +163,7 @@ class TermMap(ScoreMap):
         tables: of each term, contrasts of each combination of the states of its levels, in units of
             1/`UNIT`; 1 where it has none. Shape (combinations, scores).
         sizes: of each column of levels, how many states.
-        among: column → states of a record that counts; of other columns any.
+        among: boxes, in one of which a record that counts lies; () for all.
     """
 
     columns: tuple[str, ...]
@@ -171,7 +174,7 @@ class TermMap(ScoreMap):
     complete: tuple[str, ...]
     weight: Fraction
     limits: Limits
-    among: Mapping[str, tuple[int, ...]]
+    among: Boxes
     weighting: Weighting | None = None
     coded: tuple[CodedSquare, ...] = ()
 
@@ -182,7 +185,7 @@ class TermMap(ScoreMap):
         terms: Sequence[str],
         *,
         limits: Limits | None = None,
-        among: Mapping[str, Sequence[int]] | None = None,
+        among: Boxes = (),
         weighting: Weighting | None = None,
     ) -> TermMap:
         """The scores of terms over the columns of a schema, from public facts.
@@ -191,7 +194,7 @@ class TermMap(ScoreMap):
             schema: of the columns.
             terms: as texts; closed, each once.
             limits: of columns of numbers, where they are narrower than the bounds.
-            among: column → states of a record that counts.
+            among: boxes of the records that count; () for all.
             weighting: factor of all that a record adds.
 
         Raises:
@@ -201,15 +204,16 @@ class TermMap(ScoreMap):
         read = tuple(map(Term.read, terms))
         if not read or len(set(read)) < len(read) or not set(close_terms(read)) <= set(read):
             raise MethodError("Terms stand once each, together with all that they are made of.")
-        used = {name for term in read for name in term.columns} | {*(among or ())}
+        used = {name for term in read for name in term.columns}.union(*among)
         if lacking := used - set(schema.names):
             raise MethodError(f"There is no column {min(lacking)!r} to make a term of.")
         for factor in (factor for term in read for factor in term.factors):
             require_factor(factor, schema)
-        chosen = {name: tuple(states) for name, states in (among or {}).items()}
-        for name, states in chosen.items():
+        for name, states in (side for box in among for side in box.items()):
             if not states or not set(states) <= set(range(schema.columns[name].n_ordinary)):
                 raise MethodError(f"Records are chosen by levels or bins of {name}, at least one.")
+        if not all(among):
+            raise MethodError("Records are chosen by states of some columns; a box has none.")
         columns = tuple(name for name in schema.names if name in used)
         sizes = {
             name: schema.columns[name].n_ordinary
@@ -242,7 +246,7 @@ class TermMap(ScoreMap):
                 for name in columns
                 if isinstance(column := schema.columns[name], NUMERIC)
             },
-            among=chosen,
+            among=among,
             weighting=weighting,
         )
 
@@ -289,8 +293,8 @@ class TermMap(ScoreMap):
                 for name in self.columns
             ]
         )
-        for name, chosen in self.among.items():
-            known &= np.isin(states[name], chosen)
+        if self.among:
+            known &= np.logical_or.reduce([_is_inside(box, states) for box in self.among])
         return np.asarray(known.astype(np.int64))
 
     def scores(self, states: Mapping[str, Integers], numbers: Mapping[str, Floats]) -> Floats:
@@ -355,6 +359,13 @@ class TermMap(ScoreMap):
             if factor.column not in self.sizes
         )
         return reduce(np.multiply, each, np.ones(n))
+
+
+def _is_inside(box: Box, states: Mapping[str, Integers]) -> Flags:
+    """Mark the records whose states lie in a box, shape (n,)."""
+    return np.asarray(
+        np.logical_and.reduce([np.isin(states[name], chosen) for name, chosen in box.items()])
+    )
 
 
 def require_factor(factor: Factor, schema: Schema) -> None:

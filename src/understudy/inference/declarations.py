@@ -202,7 +202,7 @@ def _half_width(
     needed = needed_terms(estimand, schema)
     asked: SecondMoments | TermMoments = SecondMoments(columns, coded)
     if needed is not None:
-        asked = TermMoments(needed.terms, among=dict(needed.among))
+        asked = TermMoments(needed.terms, among=needed.among)
     (charge,) = asked.price(terms_of(schema, budget), _spend(release, schema, budget))
     stddev = margin * charge.recorded.stddev
     table = release.tables[0]
@@ -266,8 +266,8 @@ def _weighted_steps(estimand: Estimand, schema: Schema) -> Iterator[tuple[_Weigh
         used: tuple[str, ...] = own.columns
     elif needed is not None:
         weighting = Weighting(design.weight, bound, 1)
-        asked = TermMoments(needed.terms, among=dict(needed.among), weighting=weighting)
-        used = (*needed.columns, *needed.among)
+        asked = TermMoments(needed.terms, among=needed.among, weighting=weighting)
+        used = needed.columns
     else:
         used = tuple(n for n in estimand.columns if n not in (design.weight, design.groups))
         asked = WeightedMoments(used or (design.weight,), design.weight, bound)

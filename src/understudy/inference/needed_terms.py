@@ -13,14 +13,16 @@ needed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
 import numpy as np
 
+from understudy._arrays import Flags
 from understudy.errors import InferenceError, MethodError
+from understudy.features.scores import Boxes
 from understudy.features.terms import Factor, Term, close_terms, require_factor
 from understudy.inference import formulas
 from understudy.inference.conditions import state_values
@@ -43,12 +45,12 @@ class NeededTerms:
     Attributes:
         terms: as texts, closed.
         columns: of the question.
-        among: column → states of the records that it is about; of other columns any.
+        among: boxes of states of the records that it is about; () for all.
     """
 
     terms: tuple[str, ...]
     columns: tuple[str, ...]
-    among: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    among: Boxes = ()
 
     def covers(self, other: NeededTerms, schema: Schema) -> bool:
         """Return whether moments of these terms have those of others, of the same records."""
@@ -59,7 +61,7 @@ class NeededTerms:
         """Return whether the same records count: no code of absence tells them apart."""
         apart = set(self.columns) ^ set(other.columns)
         told = any(schema.columns[name].codes for name in apart)
-        return not told and dict(self.among) == dict(other.among)
+        return not told and self.among == other.among
 
     def join(self, other: NeededTerms) -> NeededTerms:
         """Those of both, of the same records."""
@@ -96,7 +98,7 @@ def needed_terms(estimand: Estimand, schema: Schema) -> NeededTerms | None:
     except MethodError as error:
         raise InferenceError(str(error)) from None
     try:
-        among = among_of(estimand.where, schema) if estimand.where else {}
+        among = among_of(estimand.where, schema) if estimand.where else ()
     except InferenceError:
         if single and estimand.groups and estimand.kind != "total":
             return None  # perhaps the sets tell what states do not
@@ -119,14 +121,14 @@ def all_needed(estimand: Estimand, schema: Schema) -> tuple[NeededTerms, ...]:
 
 
 def _is_by_levels(estimand: Estimand, schema: Schema) -> bool:
-    """Tell whether a question is of one mean among few levels, which is a mean by group."""
+    """Tell whether a question is of one mean among few levels of a column: a mean by group."""
     if estimand.kind != "mean" or estimand.groups:
         return False
     named = formulas.columns_of(formulas.as_formula(estimand.where), schema.names)
-    asked = [schema.columns[name] for name in named]
-    return all(
-        column.size <= (2 if isinstance(column, NUMERIC) else _FEW_LEVELS) for column in asked
-    )
+    if len(named) > 1:
+        return False
+    column = schema.columns[named[0]]
+    return column.size <= (2 if isinstance(column, NUMERIC) else _FEW_LEVELS)
 
 
 _FEW_LEVELS: Final = 16
@@ -171,32 +173,34 @@ def mean_as_model(estimand: Estimand) -> str | None:
     return f"{{{estimand.expression}}} ~ {by}"
 
 
-def among_of(where: str, schema: Schema) -> dict[str, tuple[int, ...]]:
-    """The states of each column that meet a condition.
+def among_of(where: str, schema: Schema) -> Boxes:
+    """Disjoint boxes of the states that meet a condition, as few as its columns in turn give.
+
+    States of a column that go with the same states of the later columns are in the same boxes. So
+    bins that are divided further divide no box.
 
     Args:
         where: the condition.
         schema: public.
 
     Raises:
-        InferenceError: states do not tell it, nobody can meet it, or it is none of one column after
-            the other.
+        InferenceError: states do not tell it, or nobody can meet it.
     """
     columns, values = state_values(where, schema)
-    sizes = [schema.columns[name].size for name in columns]
-    meets = values.reshape(sizes) == 1
+    meets = values.reshape([schema.columns[name].size for name in columns]) == 1
     if not meets.any():
         raise InferenceError(f"No declared values of {', '.join(columns)} meet {where!r}.")
-    chosen = [
-        np.flatnonzero(meets.any(axis=tuple(np.delete(np.arange(len(sizes)), axis))))
-        for axis in range(len(sizes))
-    ]
-    if meets.sum() != np.prod([len(states) for states in chosen]):
-        raise InferenceError(
-            f"The condition {where!r} relates several columns; write conditions on one column "
-            "each, joined by &."
-        )
-    return {name: tuple(states.tolist()) for name, states in zip(columns, chosen, strict=True)}
+    return tuple(dict(zip(columns, sides, strict=True)) for sides in _boxes(meets))
+
+
+def _boxes(meets: Flags) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """The states of each axis, of each of the boxes that are true."""
+    alike: dict[bytes, list[int]] = {}
+    for state in np.flatnonzero(meets.reshape(len(meets), -1).any(axis=1)).tolist():
+        alike.setdefault(meets[state].tobytes(), []).append(state)
+    for states in alike.values():
+        rest = _boxes(meets[states[0]]) if meets.ndim > 1 else [()]
+        yield from ((tuple(states), *others) for others in rest)
 
 
 def _factor_sets(formula: str, schema: Schema) -> Iterable[set[Term]]:

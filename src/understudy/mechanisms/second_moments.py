@@ -73,7 +73,8 @@ of sizes. So 3½ + J in (2) becomes s²(4 + J) − ½.
 v being all that it would add, its own count included. Added or removed that is no longer than v.
 Replaced, tv − t'v' is affine in t and in t', so its length is convex in both and largest where each
 is 0 or 1: it is that of v, of v', or of v − v'. So are those of records that count, or do not. The
-factor is a function of the record alone, so its powers are such factors too.
+factor is a function of the record alone, so its powers are such factors too. Whether a record lies
+in one of several boxes of states, which may overlap, is a factor of 0 or 1.
 
 **Sums taken apart.** Where sums are taken by the states of a column, a record adds all its vector
 to the block of its own state, and nothing to the others. Added or removed that is as long as
@@ -124,7 +125,7 @@ the neighbours.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -152,6 +153,7 @@ from understudy.errors import MethodError
 from understudy.features.scores import (
     RANK_UNIT,
     UNIT,
+    Boxes,
     FeatureMap,
     Limits,
     RankScores,
@@ -460,7 +462,7 @@ class TermMoments(Mechanism[Released[NoisyTerms], ProductNoise]):
     Attributes:
         terms: as texts, closed (`understudy.features.terms.close_terms`).
         limits: as of `SecondMoments`.
-        among: column → states of which a record must have one to count; of other columns any.
+        among: boxes of states, in one of which a record must lie to count; () if all do.
         weighting: factor of all that a record adds, and by which states of a column all of it is
             taken apart; None if each record counts as 1.
     """
@@ -470,7 +472,7 @@ class TermMoments(Mechanism[Released[NoisyTerms], ProductNoise]):
 
     terms: tuple[str, ...]
     limits: Limits = field(default_factory=dict)
-    among: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    among: Boxes = ()
     weighting: Weighting | None = None
 
     def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[ProductNoise], ...]:
@@ -487,7 +489,7 @@ class TermMoments(Mechanism[Released[NoisyTerms], ProductNoise]):
             require_weights(self.weighting, terms)
             _require_groups(self.weighting.by, scores.columns, terms)
         terms.require(spend)
-        counted = f", of records with {_states(self.among, terms.schema)}" if self.among else ""
+        counted = f", of records with {_words_of(self.among, terms.schema)}" if self.among else ""
         weighted = "" if self.weighting is None else f", {self.weighting.words}"
         return (_charge(terms, scores, spend, self.name, counted + weighted),)
 
@@ -506,7 +508,7 @@ class TermMoments(Mechanism[Released[NoisyTerms], ProductNoise]):
     def columns(self) -> tuple[str, ...]:
         """Columns of the terms, and those by which records count."""
         named = (name for text in self.terms for name in Term.read(text).columns)
-        return tuple(dict.fromkeys((*named, *self.among)))
+        return tuple(dict.fromkeys((*named, *(name for box in self.among for name in box))))
 
     def scores(self, schema: Schema, *, pure: bool = False) -> TermMap:
         """The scores that are summed, whatever the noise."""
@@ -519,10 +521,12 @@ class TermMoments(Mechanism[Released[NoisyTerms], ProductNoise]):
         )
 
 
-def _states(among: Mapping[str, tuple[int, ...]], schema: Schema) -> str:
-    """States of which a record must have one, in words."""
-    return " and ".join(
-        f"{name} = {state_words(schema.columns[name], states)}" for name, states in among.items()
+def _words_of(boxes: Boxes, schema: Schema) -> str:
+    """Boxes of states, in words."""
+    columns = schema.columns
+    return "; or ".join(
+        " and ".join(f"{name} = {state_words(columns[name], own)}" for name, own in box.items())
+        for box in boxes
     )
 
 

@@ -50,7 +50,7 @@ from understudy.dp.released import (
 )
 from understudy.errors import ReleaseError
 from understudy.features.grids import HeapCells, LineCells, is_finer, own_bins
-from understudy.features.scores import CodedSquare, FeatureMap, Limits, ScoreMap, Weighting
+from understudy.features.scores import Boxes, CodedSquare, FeatureMap, Limits, ScoreMap, Weighting
 from understudy.features.terms import TermMap
 from understudy.release.shape import NAME, Kind
 from understudy.schema import NUMERIC, Domain, Schema
@@ -137,7 +137,7 @@ class Content:
         ranks: of ranks, the score of each state of its columns.
         limits: of products and terms, where numbers of a column were cut off, if not at its bounds.
         terms: whose scores are summed, as texts.
-        among: of terms, column → states of a record that counts.
+        among: of terms, boxes of states, in one of which a record that counts lies; () for all.
         beside: of a table, with weights or without, whether it was bought for answers alone: no
             record is drawn from it.
     """
@@ -155,7 +155,7 @@ class Content:
     ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     limits: Limits = field(default_factory=dict)
     terms: tuple[str, ...] = ()
-    among: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    among: Boxes = ()
     beside: bool = False
 
 
@@ -471,9 +471,12 @@ class Measurement(Content):
         """
         content, noise = content_of(released.value, schema), released.noise
         if asked is not None and content.among:
-            pairs = ((n, asked.columns[n], own) for n, own in content.among.items())
-            among = {n: states_in(one, schema.columns[n], own) for n, one, own in pairs}
-            content = replace(content, among=among)
+            pairs = {name: (asked.columns[name], schema.columns[name]) for name in content.columns}
+            among = (
+                {name: states_in(*pairs[name], states) for name, states in box.items()}
+                for box in content.among
+            )
+            content = replace(content, among=tuple(among))
         if asked is not None and content.kind.may_stand_beside:
             coarser = _coarser_bins(content.columns, asked, schema)
             content = replace(content, bins={**coarser, **content.bins})
@@ -602,7 +605,7 @@ class Measurement(Content):
             **_entry_of("ranks", self.ranks),
             **_entry_of("limits", self.limits),
             **({"terms": list(self.terms)} if self.terms else {}),
-            **_entry_of("among", self.among),
+            **({"among": _as_stored(self.among)} if self.among else {}),
             **({"beside": True} if self.beside else {}),
         }
 
@@ -685,13 +688,21 @@ def _coarser_bins(columns: Sequence[str], asked: Schema, schema: Schema) -> dict
     }
 
 
-def among_in(data: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Read which states the records of a measurement have.
+def among_in(data: Mapping[str, Any]) -> Boxes:
+    """Read in which boxes of states the records of a measurement lie.
 
     Args:
         data: what `Measurement.to_json` gives.
     """
-    return {name: tuple(states) for name, states in data.get("among", {}).items()}
+    stored = data.get("among", [])
+    boxes = [stored] if isinstance(stored, Mapping) else stored
+    return tuple({name: tuple(states) for name, states in box.items()} for box in boxes)
+
+
+def _as_stored(boxes: Boxes) -> dict[str, list[int]] | list[dict[str, list[int]]]:
+    """Boxes in a manifest: one stands there by itself."""
+    stored = [{name: list(states) for name, states in box.items()} for box in boxes]
+    return stored[0] if len(stored) == 1 else stored
 
 
 def _entry_of(name: str, values: Mapping[str, Sequence[float]]) -> dict[str, Any]:

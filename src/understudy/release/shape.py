@@ -122,8 +122,8 @@ class Kind(StrEnum):
 
     Query: `sums and products of the terms A, B`, `terms` in their order. With `among`, `, of
       records with C = L or M and D = N`: labels of its states, bins side by side as one range, `63
-      to 99` or `[0, 5)`, and spikes behind them. With a column in `of`, `, weighted by w = C up to
-      U` as above
+      to 99` or `[0, 5)`, and spikes behind them; of several boxes, joined by `; or `. With a column
+      in `of`, `, weighted by w = C up to U` as above
     Cells: rows of its file
     File: as of `weighted`. A number z in [−1, 1], or its logarithm scaled alike, has in the power k
       the score T_k(z) (Chebyshev). A term's scores are the products of these and of the contrasts
@@ -476,8 +476,9 @@ class _Measurement(_Plain):
     quotes unless its name is a word), or `log(A)`, `log(A + c)`, `log(A - c)` of a numeric one.
     `**k` may follow, k from 2 to 4. Columns are those of the terms and of `among`, in the order of
     the schema. A record counts if it has a value of each."""
-    among: dict[str, list[_Count]] = {}
-    """of `terms`: column → states, one of which a record that counts has."""
+    among: dict[str, list[_Count]] | list[dict[str, list[_Count]]] = {}
+    """of `terms`: a box, column → states, one of which a record that counts has; or a list of
+    boxes, in one of which it lies."""
     beside: bool = False
     """of a `table`, or a `weighted-table`: true if no record is drawn from it."""
 

@@ -120,7 +120,7 @@ def weighted_answers(
             yield WeightedMoments(columns, weight, bound, power), part * (1 - by_group)
             if by_group:
                 yield WeightedMoments(columns, weight, bound, power, groups), part * by_group
-        among = tuple(one for one in needs if groups not in (*one.columns, *one.among))
+        among = tuple(one for one in needs if groups not in one.columns)
         part, known = own * of_terms, by_group * Fraction(len(among), max(len(needs), 1))
         for asked, share in share_out(term_moments(needs, weighting), schema, pure=pure):
             yield asked, share * part * (1 - known)
@@ -148,7 +148,7 @@ def term_moments(
         weighting: factor of all that a record adds.
     """
     return tuple(
-        (TermMoments(own.terms, among=dict(own.among), weighting=weighting), 1.0) for own in needs
+        (TermMoments(own.terms, among=own.among, weighting=weighting), 1.0) for own in needs
     )
 
 

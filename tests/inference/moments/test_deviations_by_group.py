@@ -41,7 +41,7 @@ def draw(rng, n):
 def noisy_answer(estimand, rows, shown, stddev, rng):
     """The answer of moments of rows with noise, given a synthetic set."""
     needed = needed_terms(estimand, SCHEMA)
-    asked = TermMoments(needed.terms, among=dict(needed.among))
+    asked = TermMoments(needed.terms, among=needed.among)
     exact = assumed_terms(SCHEMA, rows, asked.scores(SCHEMA), stddev)
     noise = rng.normal(0, np.sqrt(exact.variances))
     noisy = replace(exact, numbers=exact.numbers + noise)
@@ -148,6 +148,6 @@ def test_a_declared_deviation_is_planned_bought_and_answered():
 
 def test_halves_are_of_records_apart():
     halves = all_needed(parse("mean", "pay ~ {age >= 45}", SCHEMA), SCHEMA)
-    of_age = [set(one.among["age"]) for one in halves]
+    of_age = [set(one.among[0]["age"]) for one in halves]
     assert not of_age[0] & of_age[1]
     assert of_age[0] | of_age[1] == set(range(50))

@@ -8,8 +8,9 @@ from night import NIGHT
 from schemas import column
 from understudy.errors import InferenceError
 from understudy.features.terms import Term, TermMap, close_terms
+from understudy.inference.conditions import state_values
 from understudy.inference.moment_answers import answer_of
-from understudy.inference.needed_terms import NeededTerms, needed_terms
+from understudy.inference.needed_terms import NeededTerms, among_of, needed_terms
 from understudy.inference.question import parse
 from understudy.inference.records import Records
 from understudy.inference.term_moments import TermMatrix, assumed_terms, joined_terms
@@ -88,8 +89,19 @@ def test_what_cannot_be_bought_is_refused_in_one_sentence():
         question("ols log(v) ~ y")
     with pytest.raises(InferenceError, match="Powers in terms are 4 at most"):
         question("ols v ~ I(x**5)")
-    with pytest.raises(InferenceError, match="each, joined by &"):
-        question("ols v ~ x where (y == 'a') | (s == 'f')")
+
+
+@pytest.mark.parametrize("bins", [4, 8])
+def test_boxes_have_each_state_that_meets_a_condition_once(bins):
+    schema = SCHEMA.with_bins({"x": bins})
+    text = "(y == 'a') | (s == 'f') & (x < 5) | (y == 'b') & (s == 'm')"
+    columns, values = state_values(text, schema)
+    inside = np.zeros([schema.columns[name].size for name in columns], dtype=int)
+    boxes = among_of(text, schema)
+    for box in boxes:
+        inside[np.ix_(*(box[name] for name in columns))] += 1
+    assert inside.reshape(-1).tolist() == (values == 1).tolist()
+    assert len(boxes) == 4
 
 
 def test_every_entry_is_the_sum_of_products_of_scores():

@@ -147,9 +147,17 @@ def test_one_record_changes_no_more_than_is_stated(name):
     assert largest <= float(replaced.squared_l2) * 1.001 <= 2 * largest
 
 
-def test_factors_and_states_make_no_record_count_for_more():
+@pytest.mark.parametrize(
+    ("among", "counts"),
+    [
+        (({"y": (0, 2)},), lambda x, y: y in "ac"),
+        (({"y": (0,)}, {"x": (1, 2)}), lambda x, y: y == "a" or x in (2, 3)),
+    ],
+)
+def test_factors_and_boxes_make_no_record_count_for_more(among, counts):
+    """A record in both of two boxes counts once."""
     terms, weighting = terms_of("all"), Weighting("w", 4.0, 1)
-    about = {"weighting": weighting, "among": {"y": (0, 2)}}
+    about = {"weighting": weighting, "among": among}
     records = [*HEAVY, *LIGHT[::5]]
     each = np.array([exact_sums([one], terms, **about)[0] for one in records])
     scores = TermMap.of(schema_of(), terms, **about)
@@ -157,7 +165,8 @@ def test_factors_and_states_make_no_record_count_for_more():
     gram = each @ each.T
     assert (np.diag(gram)[:, None] + np.diag(gram) - 2 * gram).max() <= stated.squared_l2
     slow = [
-        min(one[3], 4.0) / 4 * (one[2] in "ac") * slow_sums(one, terms, scores) for one in records
+        min(one[3], 4.0) / 4 * counts(one[0], one[2]) * slow_sums(one, terms, scores)
+        for one in records
     ]
     assert each == pytest.approx(np.array(slow), abs=4e-4)
 
