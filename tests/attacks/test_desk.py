@@ -11,6 +11,8 @@ from desk_visits import ORIGIN, Visitor, hidden, refusal
 from understudy.desk import door, runs
 from understudy.errors import DeskError
 
+pytestmark = pytest.mark.whole
+
 SCHEMA = """
 title = "People"
 rows = "public"

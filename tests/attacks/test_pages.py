@@ -16,6 +16,8 @@ from understudy.errors import ReleaseError
 from understudy.release.folder import checksums
 from understudy_verify import verify
 
+pytestmark = pytest.mark.whole
+
 NOW = "Rendered by understudy 0"
 FALSE = "Perfectly private: ε = 0.01"
 

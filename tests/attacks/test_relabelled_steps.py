@@ -41,6 +41,8 @@ from understudy.release.shape import Fault, Kind
 from understudy_verify import PURCHASES as CHECKED
 from understudy_verify import Release, verify
 
+pytestmark = pytest.mark.whole
+
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 KINDS = [kind.value for kind in Kind]
 COMBINATIONS = list(itertools.product(MECHANISM_NAMES, KINDS, LAW_NAMES))

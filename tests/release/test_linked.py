@@ -22,6 +22,8 @@ from understudy.schema import Schema
 from understudy.schema.columns import Cells
 from understudy.schema.households import NO_MEMBER
 
+pytestmark = pytest.mark.whole
+
 BOTH = Schema.loads(SCHEMA + RULES)
 
 

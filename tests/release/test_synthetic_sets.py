@@ -15,6 +15,8 @@ from understudy.release import sets as sets_module
 from understudy.release.sets import PartedSets, first_parts, parts_of
 from understudy.workflow import synthesize
 
+pytestmark = pytest.mark.whole
+
 SCHEMA = """
 rows = "private"
 [columns.sex]

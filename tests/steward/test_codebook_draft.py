@@ -8,6 +8,8 @@ import understudy as us
 from understudy.errors import SchemaError
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.whole
+
 BOOK = """variable,label,code,value,missing,type,lower,upper
 sex,Sex,1,male,,,,
 ,,2,female,,,,

@@ -13,6 +13,8 @@ from understudy.errors import DataError, SchemaError
 from understudy.schema import Schema
 from understudy.steward.review import Review, column_of, is_rule, left_as_drafted
 
+pytestmark = pytest.mark.whole
+
 SLOTS = ("tables", "person")
 AGE = (*SLOTS, "columns", "age")
 

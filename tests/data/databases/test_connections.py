@@ -321,6 +321,7 @@ def database(postgresql):
         link.execute("DROP DATABASE own WITH (FORCE)")
 
 
+@pytest.mark.whole
 def test_a_server_of_postgresql(database):
     uri, link = database
     link.execute("CREATE TABLE t (a int, b text, d date, s timestamp, n numeric, r real)")
@@ -391,6 +392,7 @@ OF_POSTGRES = {
 }
 
 
+@pytest.mark.whole
 def test_what_a_query_of_postgresql_computes_is_said(database):
     uri, link = database
     link.execute(POSTGRES)
