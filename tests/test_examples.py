@@ -13,9 +13,11 @@ MODULES = [
     for file in sorted(source.rglob("*.py"))
     if ">>> " in file.read_text("utf-8")
 ]
+LONG = {name: [pytest.mark.whole] * name.startswith("understudy_studies") for name in MODULES}
+"""Studies run for long, and their kernels are compiled anew."""
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=LONG[name]) for name in MODULES])
 def test_examples_give_what_they_show(name, capsys):
     failed, attempted = doctest.testmod(import_module(name))
     assert attempted, name

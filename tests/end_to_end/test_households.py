@@ -248,8 +248,9 @@ CORNERS = {
 }
 
 
-@pytest.mark.parametrize("method", ["independent", pytest.param("mst", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("method", ["independent", "mst"])
 @pytest.mark.parametrize(("text", "both"), CORNERS.values(), ids=[*CORNERS])
+@pytest.mark.nightly(every=3)
 def test_whatever_stands_in_the_tables_makes_a_release_that_holds(text, both, method, tmp_path):
     schema = us.Schema.loads(text)
     release = us.synthesize(both, schema, epsilon=1, delta="1e-6", method=method, sets=1)

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from night import NIGHT
 from plain_refusals import require_plain
 from schemas import column
 from understudy.cli.app import app
@@ -297,15 +298,15 @@ def test_a_refusal_names_a_declaration_that_gives_the_weighted_answer(release, t
     """What it tells the publisher to type is typed; the answers are as wide as it expects."""
     rows().write_csv(tmp_path / "rows.csv")
     (tmp_path / "schema.toml").write_text(DESIGN + COLUMNS)
-    refused = []
-    for asked in ASKED:
+    refused, tried = [], ASKED if NIGHT else ASKED[:1]
+    for asked in tried:
         with pytest.raises(RefusedError, match="for the population") as error:
             us.analyze(release, *asked)
         require_plain(error.value)
         assert error.value.advice.kind == "declare"
         refused.append(error.value.advice)
     places = {"DATA": tmp_path / "rows.csv", "SCHEMA": tmp_path / "schema.toml"}
-    for k, (asked, advice) in enumerate(zip(ASKED, refused, strict=True)):
+    for k, (asked, advice) in enumerate(zip(tried, refused, strict=True)):
         words = [str(places.get(word, word)) for word in shlex.split(advice.command)][1:]
         more = ["--out", str(tmp_path / str(k)), "--insecure-noise-seed", "3"]
         app([*words, *more], standalone_mode=False)
