@@ -16,7 +16,7 @@ from natural_questions import ASKED_AS
 LEAST, ALARM = 0.93, 0.01
 _HEADINGS = (
     *("answered", "coverage", "rows cover", "width", "within 2, 5, 10", "ms"),
-    *("a set covers", "alone"),
+    *("a set covers", "statistics", "alone"),
 )
 
 
@@ -53,14 +53,14 @@ def is_low(covers: np.ndarray, repetition: np.ndarray) -> bool:
     return bool(stats.binom.cdf(held, int(np.ceil(n / effect)), LEAST) < ALARM)
 
 
-def by_kind(table: pl.DataFrame, cell: Cell) -> Table:
-    """One line for each kind of question."""
+def by_kind(table: pl.DataFrame, cell: Cell | None = None) -> Table:
+    """One line for each kind of question, of one cell or of all."""
     shown = Table(
         *("question", *_HEADINGS),
-        title=_title(cell),
+        title=_title(cell) if cell else "All cells",
         box=None,
     )
-    own = _of_cell(table, cell)
+    own = _of_cell(table, cell) if cell else table
     for kind in [*ASKED_AS, None]:
         part = own if kind is None else own.filter(pl.col("kind") == kind)
         if part.height:
@@ -69,10 +69,7 @@ def by_kind(table: pl.DataFrame, cell: Cell) -> Table:
 
 
 def _numbers(part: pl.DataFrame) -> tuple[str, ...]:
-    questions = part.group_by("kind", "asked", "repetition").agg(
-        pl.col("counts").mean(), pl.col("ms").first()
-    )
-    answered, spent = questions["counts"].mean(), questions["ms"].median()
+    answered, spent = _mean_of_questions(part, pl.col("counts")), part["ms"].median()
     held = part.filter("counts")
     if not held.height:
         return f"{answered:.0%}", "–", "–", "–", "–", f"{spent:.0f}", *_beside(part)
@@ -89,21 +86,37 @@ def _numbers(part: pl.DataFrame) -> tuple[str, ...]:
     )
 
 
-def _beside(part: pl.DataFrame) -> tuple[str, str]:
-    """How often a set taken for the rows covers, and how wide questions are that stand alone."""
+def _beside(part: pl.DataFrame) -> tuple[str, str, str]:
+    """What a set taken for the rows does, noisy statistics, and questions that stand alone."""
     covers, alone = part["naive_covers"].mean(), part.filter(pl.col("alone").is_finite())["alone"]
     return (
         "–" if covers is None else f"{covers:.0%}",
+        _of_statistics(part),
         "–" if not alone.len() else f"×{alone.median():.2f}",
     )
+
+
+def _of_statistics(part: pl.DataFrame) -> str:
+    """How many questions noisy statistics answer, how often they cover and how widely."""
+    answered, told = _mean_of_questions(part, pl.col("statistics")), part.filter("statistics")
+    if not told.height:
+        return f"{answered:.0%}"
+    width = told.filter(pl.col("statistics_width").is_finite())["statistics_width"].median()
+    return f"{answered:.0%}, {told['statistics_covers'].mean():.1%}, ×{width:.2f}"
 
 
 def _within(part: pl.DataFrame, times: float) -> float:
     """The mean over questions of the part of their quantities that are told so closely."""
     width = pl.col("width").fill_nan(1.0)  # neither it nor that of the rows has a width
     close = pl.col("counts") & ~(width > times)
-    each = part.group_by("kind", "asked", "repetition").agg(close.mean().alias("close"))
-    return float(each["close"].mean())  # type: ignore[arg-type]
+    return _mean_of_questions(part, close)
+
+
+def _mean_of_questions(part: pl.DataFrame, held: pl.Expr) -> float:
+    """The mean over questions of the part of their quantities of which something holds."""
+    key = [*Cell.__dataclass_fields__, "kind", "asked", "repetition"]
+    each = part.group_by(key).agg(held.mean().alias("held"))
+    return float(each["held"].mean())  # type: ignore[arg-type]
 
 
 def by_cell(table: pl.DataFrame, cells: Sequence[Cell]) -> Table:

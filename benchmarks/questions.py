@@ -25,6 +25,8 @@ quantity, and with what the rows tell of it.
 * **ms**: of a question, in the median, answered or not.
 * **a set covers**: coverage of the rows' textbook intervals, made of a synthetic set as if it were
   the rows: what an analyst gets who does not know better.
+* **statistics**: how many are answered, the coverage and the median width of inference from noisy
+  sufficient statistics that have the whole budget (`noisy_statistics.py`).
 * **alone**, with `--alone`: the median width over that of the rows, in one release for each
   question that declares it and nothing else, with nine tenths of the budget: the floor.
 
@@ -52,6 +54,7 @@ from rich.console import Console
 
 import understudy as us
 from natural_questions import ASKED_AS, QUESTIONS, Question, read
+from noisy_statistics import NoisyStatistics
 from populations import POPULATIONS, Population, population
 from question_scores import Cell, by_cell, by_kind, faults, refusals
 from row_answers import RowAnswer, row_answer
@@ -92,8 +95,9 @@ def measured(
     rows = _sample(whole, cell.n, np.random.default_rng([seed, cell.n]))
     floors = {asked: floor(asked, cell, rows, schema) if alone else {} for asked in truths}
     for repetition in range(repetitions):
+        sampled = _sample(whole, cell.n, rng)
         release = us.synthesize(
-            _sample(whole, cell.n, rng),
+            sampled,
             schema,
             epsilon=cell.epsilon,
             delta=cell.delta,
@@ -101,9 +105,14 @@ def measured(
             seed=int(rng.integers(2**31)),
             insecure_noise_seed=int(rng.integers(2**31)),
         )
+        statistics = None
+        if cell.delta != "0":
+            budget, other = (cell.epsilon, cell.delta), np.random.default_rng([seed, repetition])
+            statistics = NoisyStatistics.of(sampled, schema, budget, other)
         for asked, truth in truths.items():
             about = {"kind": asked.kind, "asked": _words(asked), "repetition": repetition}
-            for one in judged(asked, truth, by_rows[asked], release, whole):
+            each = judged(asked, truth, by_rows[asked], release, whole, statistics=statistics)
+            for one in each:
                 width = floors[asked].get(one["quantity"], floors[asked].get("", np.nan))
                 alone_width = width / one["row_width"] if one["row_width"] else np.nan
                 found.append(asdict(cell) | about | one | {"alone": alone_width})
@@ -187,6 +196,8 @@ def judged(
     by_rows: dict[str, OfRows],
     release: us.Release,
     whole: Population | None = None,
+    *,
+    statistics: NoisyStatistics | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The quantities of a question, each as the release gives it."""
     start = time.perf_counter()
@@ -195,6 +206,7 @@ def judged(
     if cut_off and whole is not None:
         truth, by_rows = of_cut_off(asked, cut_off, by_rows, whole, release.manifest.n_rows)
     naive = _naive(asked, release, whole)
+    by_statistics = {} if statistics is None else statistics.answer(asked)
     for k, name in enumerate(truth.names):
         if name not in by_rows or _certain(asked, truth, k):
             continue
@@ -214,7 +226,19 @@ def judged(
             "naive_covers": naive[name][0] <= truth.estimate[k] <= naive[name][1]
             if name in naive
             else None,
-        }
+        } | _by_statistics(by_statistics.get(name), truth, k, own)
+
+
+def _by_statistics(
+    ends: tuple[float, float] | None, truth: RowAnswer, k: int, own: OfRows
+) -> dict[str, Any]:
+    """What an interval from noisy statistics does; none counts as one that is too wide."""
+    lower, upper = ends or (np.nan, np.nan)
+    useful = counts(upper - lower, own.width)
+    useful = bool(useful and not (lower <= truth.low and upper >= truth.high))
+    covers = bool(lower <= truth.estimate[k] <= upper) if useful else None
+    width = (upper - lower) / own.width if useful and own.width else np.nan
+    return {"statistics": useful, "statistics_covers": covers, "statistics_width": width}
 
 
 def _naive(
@@ -330,7 +354,8 @@ def main() -> None:
             if given.out:
                 pl.concat(tables).write_parquet(given.out)
     table = pl.concat(tables)
-    if given.grid:
+    if len(todo) > 1:
+        console.print(by_kind(table))
         console.print(by_cell(table, todo))
     console.print(faults(table, given.top))
     console.print(refusals(table, given.top))

@@ -11,6 +11,7 @@ from scipy import stats
 import question_scores
 import questions
 from natural_questions import ASKED_AS, QUESTIONS, Question, read
+from noisy_statistics import NoisyStatistics
 from populations import POPULATIONS, population
 from question_scores import Cell
 from row_answers import row_answer
@@ -123,6 +124,29 @@ def test_intervals_of_the_rows_hold_the_truth(question, name):
         found = row_answer(question, rows, whole)
         held += found.lower[0] <= truth <= found.upper[0]
     assert 264 <= held <= 298
+
+
+@pytest.mark.parametrize("name", ["rare", "survey"])
+def test_noisy_statistics_without_noise_say_what_the_rows_do(name):
+    """Estimates of all quantities that they tell; variances are those of a normal model."""
+    whole, told = population(name), Counter()
+    rows, schema = whole.people.head(4_000), population(name).schema("private", 0)
+    exact, noisy = (
+        NoisyStatistics.of(rows, schema, (epsilon, "1e-6"), np.random.default_rng(1))
+        for epsilon in ("1e6", "1")
+    )
+    for asked in read(QUESTIONS[name]):
+        own, found, wider = row_answer(asked, rows, whole), exact.answer(asked), noisy.answer(asked)
+        for k, quantity in enumerate(own.names):
+            if quantity in found:
+                told[asked.kind] += 1
+                lower, upper = found[quantity]
+                half = (own.upper[k] - own.lower[k]) / 2
+                assert (lower + upper) / 2 == pytest.approx(own.estimate[k], abs=0.1 * half)
+                assert 0.4 * half < (upper - lower) / 2 < 2 * half
+                if quantity in wider and asked.kind == "share":
+                    assert np.subtract(*wider[quantity][::-1]) > upper - lower
+    assert set(told) == {*ASKED_AS} - {"quantile", "logit"}
 
 
 def test_coverage_of_independent_intervals_is_judged_by_the_binomial_test():
