@@ -304,12 +304,12 @@ class NoisyStatistics:
             rng: randomness.
         """
         tables: list[NoisyTable] = []
-        lines: dict[str, LineParts] = {}
+        lines: dict[str, tuple[LineParts, ...]] = {}
         for table in self.tables:
             tables.append(resample(schema, table, rng))
             for name in table.columns if counts_states(table) else ():
                 if name in self.lines and name not in lines:
-                    lines[name] = self.lines[name].resample(rng)
+                    lines[name] = tuple(one.resample(rng) for one in self.lines[name])
         derived = [resample(schema, table, rng) for table in self.derived]
         ranks = None if self.ranks is None else resample_ranks(self.ranks, rng)
         sums = {name: one.resample(rng) for name, one in self.sums.items()}

@@ -119,7 +119,7 @@ def moved_by_sums(
             continue
         assert isinstance(column, NUMERIC)
         held = masses[name] > LEAST_HELD
-        deviations = StateCounts.of(table, held, lines.get(name)).deviations
+        deviations = StateCounts.of(table, held, lines.get(name, ())).deviations
         runs = [m for m in marginals if m.columns == (name,) and m.groups]
         over = (np.array(runs[0].groups[name]), runs[0].stddev) if runs else None
         moved[name] = _shift_by_sum(column, masses[name], deviations, over, measured)

@@ -24,6 +24,9 @@ the line, of variance v, generalised least squares puts them together:
     x = y + s/(S + v)·(L − Σ y),
 
 and a sum of some states has the variance Σ s − Σ (sum of s within a part)²/(S + v), over the parts.
+Where a finer line was bought beside the usual one, its parts lie within those of that. It comes
+first; then s·v/(S + v), the covariance of a state with a part of the usual line, stands in place of
+s. So what the finer line costs the usual one is told by its own cells again.
 
 **Records in each state of a column of numbers, as its one-way tables tell them.**
 
@@ -152,40 +155,41 @@ class StateCounts:
     Attributes:
         table: by its table, shape (states,).
         spread: their variances, 0 for states that hold nobody; same shape.
-        line: what a number line says; None without one.
+        lines: what number lines say; each part of one lies in a part of the next.
     """
 
     table: Floats
     spread: Floats
-    line: LineParts | None = None
+    lines: tuple[LineParts, ...] = ()
 
     @classmethod
-    def of(cls, table: NoisyTable, held: Flags, line: LineParts | None) -> StateCounts:
-        """By a one-way table, and its number line if it has one.
+    def of(cls, table: NoisyTable, held: Flags, lines: tuple[LineParts, ...]) -> StateCounts:
+        """By a one-way table, and its number lines if it has some.
 
         Args:
             table: in states that are not merged.
             held: which states may hold records, shape (states,).
-            line: what a number line says.
+            lines: what number lines say.
         """
         counts = np.where(held, np.asarray(table.counts, dtype=np.float64), 0.0)
-        return cls(counts, np.where(held, table.stddev**2, 0.0), line)
+        return cls(counts, np.where(held, table.stddev**2, 0.0), lines)
 
     @cached_property
     def counts(self) -> Floats:
-        """Of both, shape (states,)."""
-        if self.line is None:
-            return self.table
-        parts = self.line.states
-        lacking = self.line.counts - np.bincount(parts, self.table)
-        return np.asarray(self.table + self.spread * (lacking / self._whole)[parts])
+        """Of all, shape (states,)."""
+        found = self.table
+        for line, (along, whole) in zip(self.lines, self._changes, strict=True):
+            lacking = line.counts - np.bincount(line.states, found)
+            found = found + along * (lacking / whole)[line.states]
+        return found
 
     @cached_property
     def deviations(self) -> Floats:
         """Of the noise in `counts`, shape (states,)."""
-        if self.line is None:
-            return np.sqrt(self.spread)
-        return np.sqrt(self.spread - self.spread**2 / self._whole[self.line.states])
+        variances = self.spread
+        for line, (along, whole) in zip(self.lines, self._changes, strict=True):
+            variances = variances - along**2 / whole[line.states]
+        return np.sqrt(variances)
 
     def variances_of(self, groups: Integers) -> Floats:
         """Variances of sums over groups of states.
@@ -197,22 +201,28 @@ class StateCounts:
             Shape (groups,).
         """
         sums = np.asarray(np.bincount(groups, self.spread), dtype=np.float64)
-        if self.line is None:
-            return sums
-        n_parts = len(self._whole)
-        shared = np.bincount(groups * n_parts + self.line.states, self.spread)
-        shared = np.append(shared, np.zeros(len(sums) * n_parts - len(shared)))
-        return np.asarray(sums - (shared.reshape(-1, n_parts) ** 2 / self._whole).sum(axis=1))
+        for line, (along, whole) in zip(self.lines, self._changes, strict=True):
+            cells = len(sums) * len(whole)
+            shared = np.bincount(groups * len(whole) + line.states, along, cells)
+            sums = sums - (shared.reshape(-1, len(whole)) ** 2 / whole).sum(axis=1)
+        return sums
 
     @cached_property
-    def _whole(self) -> Floats:
-        """Variance of what table and line differ by in each part."""
-        assert self.line is not None
-        return np.asarray(np.bincount(self.line.states, self.spread) + self.line.variances)
+    def _changes(self) -> tuple[tuple[Floats, Floats], ...]:
+        """By line, covariance of each state with its part before it, and what they differ by.
+
+        The latter is the variance of the difference of the line and what is known before it.
+        """
+        found, along = [], self.spread
+        for line in self.lines:
+            whole = np.asarray(np.bincount(line.states, along) + line.variances)
+            found.append((along, whole))
+            along = along * (line.variances / whole)[line.states]
+        return tuple(found)
 
 
-Lines = Mapping[str, LineParts]
-"""Column → what its number line says of its states."""
+Lines = Mapping[str, tuple[LineParts, ...]]
+"""Column → what its number lines say of its states, finer ones first."""
 
 
 def _common_edges(first: Numeric, other: Numeric) -> Floats:
@@ -253,9 +263,20 @@ def line_parts(schema: Schema, beside: Beside) -> Lines:
         schema: in which tables were measured, states not merged.
         beside: what was measured beside them.
     """
-    lines = [value for value in beside if isinstance(value, NoisyLine)]
-    usual = {line.columns[0]: line for line in reversed(lines)}  # finer ones come after them
-    return {name: LineParts.of(line, schema) for name, line in usual.items()}
+    found: dict[str, tuple[LineParts, ...]] = {}
+    for line in beside:
+        if isinstance(line, NoisyLine):
+            (name,), parts = line.columns, LineParts.of(line, schema)
+            before = found.get(name, ())
+            if not before or _is_within(parts, before[0]):  # usual lines come first
+                found[name] = (parts, *before)
+    return found
+
+
+def _is_within(fine: LineParts, coarse: LineParts) -> bool:
+    """Return whether each part of a line lies in one part of another."""
+    pairs = np.unique(np.stack([fine.states, coarse.states]), axis=1)
+    return bool(pairs.shape[1] == len(np.unique(fine.states)))
 
 
 def counts_states(table: NoisyTable) -> bool:
@@ -313,7 +334,7 @@ def number_masses(
         column = schema.columns[name]
         if not isinstance(column, NUMERIC):
             continue
-        noisy = StateCounts.of(table, schema.table((name,)).allowed_mask(), lines.get(name))
+        noisy = StateCounts.of(table, schema.table((name,)).allowed_mask(), lines.get(name, ()))
         if known is None:
             inside, normal = n_rows - max(table.outside, 0.0), table.noise.family.is_gaussian
             held = estimate_support(column, noisy.counts, noisy.deviations, inside, normal=normal)
@@ -488,8 +509,8 @@ def observations(
     for table in marginals:
         allowed = merged.choose_schema(table.groups).table(table.columns).allowed_mask()
         if counts_states(table):
-            line = lines.pop(table.columns[0], None)
-            counts, variance = _sum_states(merged, table, allowed, line)
+            own = lines.pop(table.columns[0], ())
+            counts, variance = _sum_states(merged, table, allowed, own)
         else:
             counts, variance = _sum_cells(merged, table, allowed)
         if len(table.columns) == 1 and table.columns[0] in merged.moved:
@@ -503,12 +524,12 @@ def observations(
 
 
 def _sum_states(
-    merged: CompressedDomain, marginal: NoisyTable, allowed: Flags, line: LineParts | None
+    merged: CompressedDomain, marginal: NoisyTable, allowed: Flags, lines: tuple[LineParts, ...]
 ) -> tuple[Floats, Floats]:
     """Counts of the groups of one column and their variances, from a table of its states."""
     (name,) = marginal.columns
     held = merged.find_held_states(name)
-    noisy = StateCounts.of(marginal, allowed if held is None else allowed & held, line)
+    noisy = StateCounts.of(marginal, allowed if held is None else allowed & held, lines)
     groups = merged.groups.get(name, range(allowed.size))
     variances = noisy.variances_of(np.array(groups))
     return sum_groups(noisy.counts, groups), np.where(variances > 0, variances, marginal.stddev**2)

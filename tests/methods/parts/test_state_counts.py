@@ -89,31 +89,35 @@ def test_parts_hold_the_same_records_in_a_table_and_in_a_line(name):
         assert len(parts.counts) > 0.8 * min(len(line.counts) - 2, len(exact))
 
 
-def dense(table, spread, line):
+def dense(table, spread, lines):
     """Generalised least squares by matrices: counts and their covariance."""
-    k, parts = len(table), np.eye(len(line.counts))[line.states].T
-    design = np.vstack([np.eye(k), parts])
-    precision = np.diag(1 / np.append(spread, line.variances))
+    parts = [np.eye(len(line.counts))[line.states].T for line in lines]
+    design = np.vstack([np.eye(len(table)), *parts])
+    precision = np.diag(1 / np.concatenate([spread, *(line.variances for line in lines)]))
     covariance = np.linalg.inv(design.T @ precision @ design)
-    return covariance @ design.T @ precision @ np.append(table, line.counts), covariance
+    told = np.concatenate([table, *(line.counts for line in lines)])
+    return covariance @ design.T @ precision @ told, covariance
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_counts_are_generalised_least_squares(data):
+    """Without a line, with one, and with a finer one within its parts."""
     k = data.draw(st.integers(1, 12))
-    states = np.sort(data.draw(st.lists(st.integers(0, 3), min_size=k, max_size=k)))
-    states = np.unique(states, return_inverse=True)[1]
-    n_parts = int(states.max()) + 1
+    states = np.sort(data.draw(st.lists(st.integers(0, 5), min_size=k, max_size=k)))
     numbers = st.floats(-1e4, 1e4)
     table = np.array(data.draw(st.lists(numbers, min_size=k, max_size=k)))
     spread = np.array(data.draw(st.lists(st.floats(0.1, 100), min_size=k, max_size=k)))
-    counts = np.array(data.draw(st.lists(numbers, min_size=n_parts, max_size=n_parts)))
-    cells = np.array(data.draw(st.lists(st.integers(1, 4), min_size=n_parts, max_size=n_parts)))
-    line = LineParts(states, counts, cells, SIGMA)
+    lines = []
+    for coarser in (1, 2)[: data.draw(st.integers(0, 2))]:
+        parts = np.unique(states // coarser, return_inverse=True)[1]
+        n_parts = int(parts.max()) + 1
+        counts = np.array(data.draw(st.lists(numbers, min_size=n_parts, max_size=n_parts)))
+        cells = np.array(data.draw(st.lists(st.integers(1, 4), min_size=n_parts, max_size=n_parts)))
+        lines.append(LineParts(parts, counts, cells, SIGMA))
     groups = np.array(data.draw(st.lists(st.integers(0, 2), min_size=k, max_size=k)))
-    found = StateCounts(table, spread, line)
-    wanted, covariance = dense(table, spread, line)
+    found = StateCounts(table, spread, tuple(lines))
+    wanted, covariance = dense(table, spread, lines)
     np.testing.assert_allclose(found.counts, wanted, atol=1e-6)
     np.testing.assert_allclose(found.deviations**2, np.diag(covariance), rtol=1e-6)
     into = np.eye(int(groups.max()) + 1)[groups].T
@@ -122,10 +126,23 @@ def test_counts_are_generalised_least_squares(data):
     )
 
 
+@pytest.mark.parametrize("name", ["income", "price", "real", "bins"])
+def test_a_finer_line_tells_records_again_what_the_usual_one_lost_to_it(name):
+    fine, usual, exact = lined(name, 2)
+    column = schemas(name)[0].columns[name]
+    size = LineCells.of_line(schemas(name)[0], name, 4).size
+    finer = NoisyLine((name,), np.zeros(size), 0.0, SIGMA, {name: line_bins(column, 4)})
+    alone, both = (line_parts(fine, found)[name] for found in ([usual], [usual, finer]))
+    assert (len(alone), len(both)) == (1, 2)
+    spread = np.full(len(exact), 50.0)
+    once, twice = (StateCounts(exact, spread, lines) for lines in (alone, both))
+    assert (twice.deviations < once.deviations).all()
+
+
 def test_states_that_hold_nobody_have_none_whatever_a_line_says():
     line = LineParts(np.array([0, 0, 1]), np.array([50.0, 8]), np.array([1, 1]), SIGMA)
     table = NoisyTable(("x",), np.array([30.0, 4, 9]), 0.0, SIGMA)
-    found = StateCounts.of(table, np.array([True, False, True]), line)
+    found = StateCounts.of(table, np.array([True, False, True]), (line,))
     assert found.counts.tolist() == [40.0, 0.0, 8.5]
     np.testing.assert_allclose(found.deviations**2, [4.5, 0, 4.5])
 
@@ -157,11 +174,11 @@ def test_a_line_that_is_drawn_again_has_fresh_noise_in_every_cell():
     fine, line, exact = lined("income", 3)
     plain = NoisyTable(("income",), exact, 0.0, SIGMA)
     parts = LineParts.of(line, fine)
-    released = NoisyStatistics([plain, plain], {"income": parts}, [], None)
+    released = NoisyStatistics([plain, plain], {"income": (parts,)}, [], None)
     rng = np.random.default_rng(4)
     n = 6_000 if NIGHT else 1_500
     again = [released.resample(fine, rng) for _ in range(n)]
-    drawn = np.array([one.lines["income"].counts for one in again])
+    drawn = np.array([one.lines["income"][0].counts for one in again])
     ratio = drawn.var(axis=0) / parts.variances
     assert parts.cells.max() > 1
     assert np.abs(ratio - 1).max() < 5 * np.sqrt(2 / n)
@@ -218,10 +235,10 @@ def test_a_line_counts_once(monkeypatch, n):
         fits.append([])
         return observations(*asked)
 
-    def watch(merged, table, allowed, line):
+    def watch(merged, table, allowed, lines):
         if table.columns == ("age",):
-            fits[-1].append(line is not None)
-        return sum_states(merged, table, allowed, line)
+            fits[-1].append(len(lines))
+        return sum_states(merged, table, allowed, lines)
 
     sum_states = noisy_marginals._sum_states
     monkeypatch.setattr(marginal_based, "observations", observe)
