@@ -585,6 +585,20 @@ def test_a_unit_beside_decimal_commas_is_proposed_and_read(tmp_path):
     assert check(path, schema).findings == ()
 
 
+def test_blanks_between_thousands_hide_no_decimal_comma(tmp_path):
+    rows = [f"{k % 7} {k * 13 % 1000:03},{k % 90 + 10};a" for k in range(80)]
+    (tmp_path / "a.csv").write_text("\n".join(["pay;b", *rows]), encoding="utf-8")
+    schema = Schema.loads(draft_schema(tmp_path / "a.csv"))
+    assert (schema.file.decimal, schema.file.thousands) == (",", " ")
+
+
+def test_levels_that_differ_in_blanks_or_case_alone_are_asked_about():
+    frame = pl.DataFrame({"x": ["yes", "Yes ", "no"] * 30, "y": ["a", "b", "c"] * 30})
+    text = draft_schema(frame)
+    assert "#   'x': some levels differ in blanks or in upper and lower case alone" in text
+    assert "#   'y'" not in text
+
+
 def test_the_order_of_day_and_month_is_asked_where_both_fit():
     frame = pl.DataFrame({"x": ["01/02/2020", "11/12/2021"] * 30, "y": ["a", "b"] * 30})
     text = draft_schema(frame)

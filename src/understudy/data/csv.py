@@ -691,6 +691,11 @@ def names_in(header: bytes, form: FileFormat, separator: str, place: str) -> tup
             f"{place} cannot be read: its header {cells}; correct it, or the table [file] of the "
             f"schema, which says how the file is written{_guess_separator(text, form, separator)}."
         )
+    if cells.count("") > 1:
+        raise DataError(
+            f"{place} has several columns without a name; name them, or take out the lines above "
+            "the names of the columns."
+        )
     for name in cells:
         if cells.count(name) > 1:
             raise DataError(f"{place} has two columns named {name!r}; rename one of them.")

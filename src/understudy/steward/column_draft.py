@@ -431,7 +431,12 @@ _SURE = {
 meaning."""
 
 _UNIT = re.compile(r"^[+-]?[^\d.,]{1,20}(?=[\d+-])|(?<=\d)[^\d.,]{1,20}$", re.ASCII)
-_NUMBER = {mark: re.compile(rf"\s*[+-]?\d+{re.escape(mark)}\d+\s*", re.ASCII) for mark in ".,"}
+_NUMBER = {
+    mark: re.compile(
+        rf"\s*[+-]?\d+(?:[ '\u2009\u00a0\u202f]\d{{3}})*{re.escape(mark)}\d+\s*", re.ASCII
+    )
+    for mark in ".,"
+}
 
 
 def sniff_format(path: Path) -> FileFormat:

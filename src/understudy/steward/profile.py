@@ -379,8 +379,8 @@ def _suggest_kind(seen: dict[str, Any]) -> str:
     written = seen["n_marked"] - seen["n_numbers"]
     if written and seen["n_marked"] > least and not seen["n_codes"]:
         return (
-            "numbers, which are read as plain digits with a minus and a point: write them so in "
-            "the file, and draft again"
+            "numbers, which are read as plain digits with a minus and a point: write them so, or "
+            "say what marks the text file has, as --file thousands=, and draft again"
         )
     return ""
 
@@ -635,6 +635,9 @@ def questions(column: Column, profile: Profile, profiler: Profiler) -> Iterator[
         profile: of its values.
         profiler: of its table.
     """
+    levels = [str(level) for level in getattr(column, "levels", ())]
+    if len({level.strip().casefold() for level in levels}) < len(levels):
+        yield "some levels differ in blanks or in upper and lower case alone: are they one"
     if isinstance(column, Categorical | Ordinal) and _has_codes(column.levels):
         yield "some levels lie apart from the others: are they codes that belong to `missing`"
     if not isinstance(column, Integer | Continuous) or column.derived or profile.shape != "number":
