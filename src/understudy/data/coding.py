@@ -214,7 +214,9 @@ class ColumnCoder:
         return last[1], places
 
     def _texts(self, text: pl.Series) -> Reading:
-        number = numbers_of(text, unit_in(self.column))
+        nothing = self._numbers.is_empty  # as in most columns of levels
+        unit = unit_in(self.column)
+        number = np.full(len(text), np.nan) if nothing else numbers_of(text, unit)
         states, line = self._numbers.find(number), number
         if isinstance(self.column, Calendar) or len(self.named.days.numbers):
             day = places_of_texts(text, self.column)

@@ -192,6 +192,11 @@ class NumberStates:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_bins", _bins(self.column))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no number has a state."""
+        return self.column is None and not self.exact.states.size and not self.close.states.size
+
     def find(self, values: Floats, *, absent: int = NOWHERE, lost: int = NOWHERE) -> States:
         """State of each number; shape (n,).
 
