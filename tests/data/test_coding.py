@@ -343,6 +343,7 @@ TRUTHS = [twice * 2 for n in range(4) for twice in combinations((None, True, Fal
 
 @pytest.mark.parametrize("cells", TRUTHS, ids=str)
 @pytest.mark.parametrize("name", NOT_DATES)
+@pytest.mark.nightly(every=3)
 def test_truth_values(name, cells):
     """Every set of values that a column can have; each record is coded by itself."""
     column = COLUMNS[name]

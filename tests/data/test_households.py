@@ -245,6 +245,7 @@ def _file(write, place):
 
 
 @pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.nightly(every=2)
 def test_tables_of_every_kind_are_read_alike(kind, tmp_path):
     both = small()
     given = {name: FRAMES[kind](frame, tmp_path, name) for name, frame in both.items()}

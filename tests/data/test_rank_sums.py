@@ -115,6 +115,7 @@ def test_absent_and_unknown_values_add_nothing():
 
 @BOTH
 @pytest.mark.parametrize("batch", [1, 7, 499, 500, 10_000])
+@pytest.mark.nightly(diagonal=True)
 def test_batches_of_any_size_give_the_same(monkeypatch, scores, batch):
     whole = summed(Table(rows(500), SCHEMA), scores).tolist()
     monkeypatch.setattr(kernels, "BATCH", batch)
@@ -187,6 +188,7 @@ def test_groups_count_as_their_states_would_with_the_scores_of_the_groups(scores
 
 @BOTH
 @pytest.mark.parametrize("names", [*itertools.permutations(("mood", "x", "y")), ("y", "mood")])
+@pytest.mark.nightly(diagonal=True)
 def test_columns_in_another_order_than_in_the_schema(scores, names):
     """Sums stand in the order of the scores."""
     chosen = RankScores({name: scores.tables[name] for name in names})

@@ -129,6 +129,7 @@ def some_rows(n):
 @pytest.mark.parametrize("n", [0, 700])
 @pytest.mark.parametrize("bins", [{}, {"d": 7}, {"b": 20}, {"b": 3, "d": 2}], ids=str)
 @pytest.mark.parametrize("lazy", [False, True], ids=["in memory", "lazy"])
+@pytest.mark.nightly(diagonal=True)
 def test_rows_coded_again_are_those_coded_anew(monkeypatch, n, bins, lazy):
     """In batches, whichever columns have other bins, with rules that name them, go, or stay."""
     monkeypatch.setattr(rows, "BATCH_ROWS", 200)

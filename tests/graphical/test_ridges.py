@@ -83,6 +83,7 @@ def test_places_go_along_the_ridge(correlation):
     ],
     ids=["wider at one end", "outliers", "skew", "many that do not follow"],
 )
+@pytest.mark.nightly(every=2)
 def test_ridges_need_not_be_normal(follow, part):
     truth = drawn_pair(follow)
     assert abs(rank_correlation(truth)) > 0.6

@@ -52,6 +52,7 @@ def test_the_matrix_is_that_of_products_of_the_columns(d, counted):
 @pytest.mark.parametrize("mechanism", ["functional", "k-norm"])
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 @pytest.mark.parametrize("repair", ["ridge", "trim"])
+@pytest.mark.nightly(diagonal=True)
 def test_without_noise_to_speak_of_coefficients_are_those_of_least_squares(
     mechanism, relation, repair
 ):

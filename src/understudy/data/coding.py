@@ -72,7 +72,7 @@ class Reading:
     Attributes:
         states: state of each value; `size` where it fits none.
         number: place on the number line (days and moments: units since 1970-01-01), NaN where
-            there is none.
+            there is none; of texts also NaN where no number has a state.
         absent: null, NaN or empty text.
     """
 

@@ -72,6 +72,7 @@ RESTING = [
 
 
 @pytest.mark.parametrize(("kind", "formula"), CUT_OFF)
+@pytest.mark.nightly(every=2)
 def test_what_rests_on_numbers_beyond_is_about_numbers_that_are_cut_off(release, kind, formula):
     """And says so wherever it is named."""
     name, high = ("size", 5.0) if formula == "size" else ("assets", 20000.0)
@@ -158,6 +159,7 @@ def test_anyway_they_are_stamped(release, kind, formula, p):
         ("proportion", "size", 0.5),
     ],
 )
+@pytest.mark.nightly(every=2)
 def test_what_does_not_is_answered(release, kind, formula, p):
     answer = us.analyze(release, kind, formula, probability=p)
     assert answer.valid

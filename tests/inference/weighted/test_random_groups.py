@@ -414,6 +414,7 @@ def by_integrals(spread, degrees, noise):
 
 @pytest.mark.parametrize("noise", [0.0, 0.3, 3.0, 30.0])
 @pytest.mark.parametrize("groups", [4, 10, 40])
+@pytest.mark.nightly(diagonal=True)
 def test_intervals_cover_whatever_part_of_the_variance_is_noise(groups, noise):
     """2,000 estimates with a variance of 1: 95 in 100 hold, or more; the error is half a percent.
 

@@ -165,7 +165,8 @@ def test_strong_ties_of_few_columns_are_measured_to_the_end():
     )
 
 
-def test_stated_options_keep_rounds_to_the_end():
-    for options in ({"one_way_share": 0.4}, {"target": "x0"}, {"degree": 2}):
-        singles, tables = bought(tied=False, **options)
-        assert tables[-D:] != singles
+@pytest.mark.parametrize("options", [{"one_way_share": 0.4}, {"target": "x0"}, {"degree": 2}])
+@pytest.mark.nightly(every=3)
+def test_stated_options_keep_rounds_to_the_end(options):
+    singles, tables = bought(tied=False, **options)
+    assert tables[-D:] != singles
