@@ -181,7 +181,8 @@ class Calendar(Numeric):
     @property
     def unit_seconds(self) -> int:
         """Length of a unit of the line."""
-        return UNIT_SECONDS[getattr(self, "resolution", "day")]
+        declared: Any = self
+        return UNIT_SECONDS[declared.resolution]
 
     @property
     def line(self) -> tuple[object, ...]:
@@ -275,6 +276,8 @@ class Date(Calendar):
     """
 
     readable: ClassVar[tuple[str, ...]] = ("format", *Calendar.readable)
+
+    resolution: ClassVar[Literal["day"]] = "day"
 
     kind: Literal["date"]
     lower: datetime.date
