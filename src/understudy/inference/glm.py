@@ -56,8 +56,6 @@ and endless where no b, however far, is told from the estimate. A linear model h
 interval by this (`inverted`), an odds ratio without noise Cornfield's. Of values beyond an end none
 is in the interval, though a score may be told from 0 less clearly where it rests on few records.
 
-Records with the same predictors are taken together.
-
 Sources: Rao (1948), Proceedings of the Cambridge Philosophical Society 44, 50-57; Boos (1992), "On
 Generalized Score Tests", The American Statistician 46, 327-333, for other variances than H.
 
@@ -72,7 +70,8 @@ Then Σ w_i g(x_i) = Γ m(M), Γ the least-squares regression of g on q over the
 generalised regression estimator of survey sampling. What of g is a quadratic function of the terms
 rests on the measured moments alone, whatever relations the records have; and so does everything
 where there is one predictor of levels, or two that are 0 or 1. Only the remainder e = g − Γq rests
-on the records. Noise in M goes through Γ, which is linear.
+on the records. Noise in M goes through Γ, which is linear. Records with the same predictors have
+the same g and q, and are taken together.
 
 **Misfit.** If the true distribution of the predictors has the density ratio f/g to that of the
 records, the error is n·E[(f/g) e], at most n·sd(e) times the part of f/g that lies in the direction
@@ -98,7 +97,7 @@ from typing import Final
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
-from understudy._arrays import Z_95, Floats
+from understudy._arrays import Z_95, Floats, Integers
 from understudy.inference.combining import Pooled, require_level
 from understudy.inference.second_moments import (
     FIRM_MODEL,
@@ -233,13 +232,15 @@ _MOST: Final = 20_000_000  # numbers in the products of the records' terms
 
 @dataclass(frozen=True)
 class CalibratedRecords:
-    """Synthetic records with the measured second moments.
+    """Synthetic records with the measured second moments, those with the same predictors together.
 
     Attributes:
-        y: outcome of N records, shape (N,).
-        x: their p terms, shape (N, p).
-        t: r products of terms, brought to mean squares 1 and mean products 0, shape (N, r).
-        weights: of the records, shape (N,).
+        x: p terms of K kinds of records, shape (K, p).
+        t: r products of terms, brought to mean squares 1 and mean products 0, shape (K, r).
+        counts: number of records, shape (K,).
+        y: mean of their outcomes, shape (K,).
+        spread: Σ of squares of what outcomes are off their mean, shape (K,).
+        weights: of all records of a kind together, shape (K,).
         crossed: Σ x y, as measured, shape (p,).
         squares: Σ y², as measured.
         sums: Σ t, as measured, shape (r,).
@@ -249,9 +250,11 @@ class CalibratedRecords:
         matrix: the moments.
     """
 
-    y: Floats
     x: Floats
     t: Floats
+    counts: Integers
+    y: Floats
+    spread: Floats
     weights: Floats
     crossed: Floats
     squares: float
@@ -261,19 +264,24 @@ class CalibratedRecords:
     forms: Floats
     matrix: Sums
 
+    @property
+    def shares(self) -> Floats:
+        """Of the records, shape (K,)."""
+        return np.asarray(self.counts / self.counts.sum())
+
     def regression(self, values: Floats) -> Floats:
-        """Coefficients of values, shape (N, k), on the products, shape (k, r)."""
-        return np.asarray(values.T @ self.t / len(self.t))
+        """Coefficients of values, shape (K, k), on the products, shape (k, r)."""
+        return np.asarray((values.T * self.shares) @ self.t)
 
     def undo_calibration(self) -> CalibratedRecords:
         """The records as they are, each standing for as many rows; with their own sums."""
-        share = self.n / len(self.x)
+        weights = self.n * self.shares
         return replace(
             self,
-            weights=np.full(len(self.x), share),
-            crossed=self.x.T @ self.y * share,
-            squares=float(self.y @ self.y) * share,
-            sums=self.t.sum(axis=0) * share,
+            weights=weights,
+            crossed=self.x.T @ (weights * self.y),
+            squares=float(weights @ (self.spread / self.counts + self.y**2)),
+            sums=weights @ self.t,
         )
 
     @property
@@ -292,9 +300,9 @@ class CalibratedRecords:
 
     def misfit(self) -> float:
         """Mean square by which the records are off in a direction, in units of its spread."""
-        off = self.sums / self.n - self.t.mean(axis=0)
+        off = self.sums / self.n - self.shares @ self.t
         noise = np.diag(self.moment_noise) / self.n**2
-        sampling = 1 / self.n + 1 / len(self.t)
+        sampling = 1 / self.n + 1 / self.counts.sum()
         weight = 1 / (noise + sampling) ** 2
         measured = float(weight @ (off**2 - noise) / weight.sum())
         return max(measured, sampling + SMALL_EFFECT**2 / 3)
@@ -315,15 +323,20 @@ def calibrate_records(
     p = len(design)
     step = -(-len(x) * (p + 1) * (p + 2) // (2 * _MOST))
     y, x = y[::step], x[::step]
-    t, forms = _products(matrix, design, x)
+    first, kinds, counts = _alike(x)
+    x, mean = x[first], np.bincount(kinds, y) / counts
+    shares = counts / len(y)
+    t, forms = _products(matrix, design, x, shares)
     crossed, squares = np.multiply.outer(design, outcome), np.multiply.outer(outcome, outcome)
     every = np.concatenate([crossed, forms, squares[None]])
     sums = np.einsum("kij,ij->k", forms, matrix.sums)
     return CalibratedRecords(
-        y=y,
         x=x,
         t=t,
-        weights=t @ sums / len(t),
+        counts=counts,
+        y=mean,
+        spread=np.bincount(kinds, (y - mean[kinds]) ** 2),
+        weights=t @ sums * shares,
         crossed=design @ matrix.sums @ outcome,
         squares=float(outcome @ matrix.sums @ outcome),
         sums=sums,
@@ -334,17 +347,35 @@ def calibrate_records(
     )
 
 
-def _products(matrix: Sums, design: Floats, x: Floats) -> tuple[Floats, Floats]:
+def _alike(x: Floats) -> tuple[Integers, Integers, Integers]:
+    """Number the different rows of a matrix, in ascending order.
+
+    Args:
+        x: shape (n, p).
+
+    Returns:
+        One row of each kind, shape (K,); the kind of each row, shape (n,); and how many rows are
+        of each kind, shape (K,).
+    """
+    kinds = np.zeros(len(x), np.int64)
+    for values in x.T:  # one after the other: to compare whole rows takes ten times as long
+        own, places = np.unique(values, return_inverse=True)
+        kinds = np.unique(kinds * len(own) + places, return_inverse=True)[1]
+    _, first, counts = np.unique(kinds, return_index=True, return_counts=True)
+    return first, kinds, counts
+
+
+def _products(matrix: Sums, design: Floats, x: Floats, shares: Floats) -> tuple[Floats, Floats]:
     """Products of two terms, uncorrelated over the records, and their forms in the moments."""
     values, rows = np.column_stack([np.ones(len(x)), x]), np.vstack([matrix.constant, design])
     size = np.maximum(np.abs(values).max(axis=0), 1e-300)
-    left, sizes, right = np.linalg.svd(values / size, full_matrices=False)
+    root = np.sqrt(shares)[:, None]
+    left, sizes, right = np.linalg.svd(root * values / size, full_matrices=False)
     kept = sizes > _RANK * sizes[0]
-    root = np.sqrt(len(x))
-    z, basis = root * left[:, kept], root * (right[kept] / sizes[kept, None] / size) @ rows
+    z, basis = left[:, kept] / root, (right[kept] / sizes[kept, None] / size) @ rows
     first, second = np.triu_indices(len(basis))
     q = z[:, first] * z[:, second]
-    lengths, axes = np.linalg.eigh(q.T @ q / len(x))
+    lengths, axes = np.linalg.eigh((q.T * shares) @ q)
     kept = lengths > _RANK * lengths[-1]
     turn = axes[:, kept] / np.sqrt(lengths[kept])
     forms = np.tensordot(turn.T, basis[first][:, :, None] * basis[second][:, None, :], axes=1)
@@ -440,13 +471,15 @@ def _fit(kind: str, records: CalibratedRecords) -> ScoreFit:
     gamma = records.regression(added)
     change = np.hstack([np.eye(len(estimate)), -gamma, np.zeros((len(estimate), 1))])
     spread = information if kind == "logit" else _spread(family, records, eta)
-    rest = np.cov(added - records.t @ gamma.T, rowvar=False).reshape(information.shape)
+    left = np.cov(added - records.t @ gamma.T, rowvar=False, fweights=records.counts)
+    whole = np.cov(added, rowvar=False, fweights=records.counts)
+    rest, variances = left.reshape(information.shape), whole.reshape(information.shape).diagonal()
     return ScoreFit(
         estimate=estimate,
         noise=inverse @ (change @ records.noise @ change.T) @ inverse,
         sampling=inverse @ spread @ inverse,
         misfit=inverse @ (rest * records.n**2 * records.misfit()) @ inverse,
-        explained=1 - np.diag(rest) / np.maximum(added.var(axis=0, ddof=1), 1e-300),
+        explained=1 - np.diag(rest) / np.maximum(variances, 1e-300),
         firmness=_firmness(records, slope, information),
         bias=records.bound_hidden(np.asarray(inverse @ change)),
         records=records,
@@ -470,28 +503,27 @@ def _firmness(records: CalibratedRecords, slope: Floats, information: Floats) ->
 
 def _spread(family: Family, records: CalibratedRecords, eta: Floats) -> Floats:
     """Σ (y − μ)² x x' of counts."""
-    shape, size = shape_of(family, records), size_of(family, records, records.weights, eta)
+    shape, size = shape_of(family, records), size_of(family, records, eta)
     return weigh_products(records.x, shape * size)
 
 
 def shape_of(family: Family, records: CalibratedRecords) -> Floats:
-    """The part of each record in Σ (y − μ)² of counts, by their own fit, shape (N,)."""
-    y, x, ones = records.y, records.x, np.ones(len(records.y))
-    mean = family.mean(x @ solution(family, x, ones, x.T @ y))
-    shape = (y - mean) ** 2
-    return np.asarray(shape / shape.sum() if shape.any() else mean / mean.sum())
+    """The part of each kind of records in Σ (y − μ)² of counts, by their own fit, shape (K,)."""
+    y, x, counts = records.y, records.x, records.counts.astype(np.float64)
+    mean = family.mean(x @ solution(family, x, counts, x.T @ (counts * y)))
+    shape = records.spread + counts * (y - mean) ** 2
+    return np.asarray(shape / shape.sum() if shape.any() else counts * mean / (counts @ mean))
 
 
-def size_of(family: Family, records: CalibratedRecords, weights: Floats, eta: Floats) -> float:
+def size_of(family: Family, records: CalibratedRecords, eta: Floats) -> float:
     """Σ (y − μ)² of counts, at least twice the standard deviation of the noise in Σ y².
 
     Args:
         family: of the model.
         records: with Σ y².
-        weights: of records, shape (K,).
-        eta: x'β of these, shape (K,).
+        eta: x'β, shape (K,).
     """
-    size = records.squares - weights @ family.mean(eta) ** 2
+    size = records.squares - records.weights @ family.mean(eta) ** 2
     return max(float(size), 2 * float(np.sqrt(records.noise[-1, -1])))
 
 
@@ -553,10 +585,8 @@ class ScoreTests:
         return FAMILIES[self.kind]
 
     @cached_property
-    def alike(self) -> _Alike:
-        """Records with the same predictors, together."""
-        shape = shape_of(self.family, self.fit.records) if self.kind == "poisson" else None
-        return _Alike.of(self.fit.records, shape)
+    def _shape(self) -> Floats:
+        return shape_of(self.family, self.fit.records)
 
     def distance(self, j: int, value: float) -> float:
         """Compute how far a coefficient is from what was measured, in standard errors.
@@ -568,24 +598,25 @@ class ScoreTests:
         Returns:
             (|S| − B)/√V, at least 0; 0 too where the other coefficients have no finite estimate.
         """
-        records, alike = self.fit.records, self.alike
+        records, family = self.fit.records, self.family
+        x, weights, shares = records.x, records.weights, records.shares
         others = np.delete(np.arange(len(self.fit.estimate)), j)
-        fixed, rest = value * alike.x[:, j], alike.x[:, others]
+        fixed, rest = value * x[:, j], x[:, others]
         try:
-            own = solution(self.family, rest, alike.weights, records.crossed[others], fixed=fixed)
+            own = solution(family, rest, weights, records.crossed[others], fixed=fixed)
         except LostInNoiseError:
             return 0.0
         eta = fixed + rest @ own
-        mean, slope = self.family.mean(eta), alike.weights * self.family.slope(eta)
+        mean, slope = family.mean(eta), weights * family.slope(eta)
         direction = np.zeros(len(self.fit.estimate))
         direction[j] = 1.0
         across = rest.T * slope
-        direction[others] = -np.linalg.lstsq(across @ rest, across @ alike.x[:, j])[0]
-        along = alike.x @ direction
-        score = float(records.crossed @ direction - (alike.weights * mean) @ along)
+        direction[others] = -np.linalg.lstsq(across @ rest, across @ x[:, j])[0]
+        along = x @ direction
+        score = float(records.crossed @ direction - (weights * mean) @ along)
         added = along * mean
-        gamma = alike.t.T @ (alike.shares * added)
-        left = alike.shares @ (added - alike.t @ gamma) ** 2
+        gamma = records.t.T @ (shares * added)
+        left = shares @ (added - records.t @ gamma) ** 2
         change = np.concatenate([direction, -gamma, [0.0]])
         variance = (
             float(change @ records.noise @ change)
@@ -601,10 +632,9 @@ class ScoreTests:
 
     def _sampling_variance(self, along: Floats, eta: Floats, slope: Floats) -> float:
         """Of the score: Σ (y − μ)² (a'x)²."""
-        if self.alike.shape is None:
+        if self.kind == "logit":
             return max(float(slope @ along**2), 0.0)
-        size = size_of(self.family, self.fit.records, self.alike.weights, eta)
-        return float(self.alike.shape @ along**2) * size
+        return float(self._shape @ along**2) * size_of(self.family, self.fit.records, eta)
 
     def ends(self, j: int, z: float) -> tuple[float, float]:
         """Ends of the interval of a coefficient; infinite where it has none.
@@ -613,7 +643,7 @@ class ScoreTests:
             j: which coefficient.
             z: largest distance in it.
         """
-        values = self.alike.x[:, j]
+        values = self.fit.records.x[:, j]
         far = _FARTHEST / (np.ptp(values) or np.abs(values).max())
         fit, at = self.fit, self.fit.estimate[j]
         near = z * np.sqrt((fit.noise + fit.sampling + fit.misfit)[j, j])
@@ -643,40 +673,6 @@ def _root(excess: Callable[[float], float], near: float, far: float) -> float:
             return float(np.inf)
         low, high = high, min(_FURTHER * high, max(far, near))
     return float(brentq(excess, low, high, xtol=_CLOSE_ENDS * high))
-
-
-@dataclass(frozen=True, eq=False)
-class _Alike:
-    """Records with the same predictors, together.
-
-    Attributes:
-        x: terms, shape (K, p).
-        t: their products, shape (K, r).
-        weights: sum of the weights of the records, shape (K,).
-        shares: of the records, shape (K,).
-        shape: sum of their parts in Σ (y − μ)² of counts, shape (K,); None for a 0/1 outcome.
-    """
-
-    x: Floats
-    t: Floats
-    weights: Floats
-    shares: Floats
-    shape: Floats | None
-
-    @classmethod
-    def of(cls, records: CalibratedRecords, shape: Floats | None) -> _Alike:
-        """Of records, with the part of each in Σ (y − μ)²."""
-        x, first, place, count = np.unique(
-            records.x, axis=0, return_index=True, return_inverse=True, return_counts=True
-        )
-        place = place.reshape(-1)
-        return cls(
-            x=x,
-            t=records.t[first],
-            weights=np.asarray(np.bincount(place, records.weights, len(x)), float),
-            shares=count / len(place),
-            shape=None if shape is None else np.asarray(np.bincount(place, shape, len(x)), float),
-        )
 
 
 @dataclass(frozen=True)
