@@ -47,7 +47,7 @@ from understudy.inference.number_line import Roots
 from understudy.inference.question import MODELS, OF_GROUPS, RATIOS, TWO_WAY, Estimand, group_terms
 from understudy.inference.random_groups import Clustering, Influence
 from understudy.inference.records import Records, complete_records
-from understudy.inference.regression_models import finite_values
+from understudy.inference.regression_models import designs
 from understudy.inference.rules import Facts
 from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix, Sums
 from understudy.inference.slot_moments import (
@@ -504,7 +504,7 @@ def answer_of_model(
         return None
     limits = limits_met(weights, matrix, schema)
     frames = [records.cut_off(limits).frame() for records in sets]
-    pairs = [_lay_out(estimand, frame) for frame in frames]
+    pairs = designs(estimand.kind, estimand.formula, frames, every_level=True).pairs
     scale = 1.0 if squared is None else weight_scale(matrix, [len(y) for y, _ in pairs])
     kept, merged = _merge_rare_levels(names, weights[1:], pairs, matrix, scale)
     names, design = tuple(itertools.compress(names, kept)), weights[1:][kept]
@@ -600,13 +600,6 @@ def _growth(
         for (r, x), of in zip(left, units, strict=True)
     ]
     return np.asarray(np.mean(np.stack(found), axis=0))
-
-
-def _lay_out(estimand: Estimand, frame: pd.DataFrame) -> tuple[Floats, Floats]:
-    """Outcome and design of some records, with each level of the schema."""
-    both = formulas.matrices(estimand.formula, frame)
-    _, outcome, design = finite_values(estimand.kind, estimand.formula, both)
-    return outcome, design
 
 
 _LEVEL = re.compile(r"^(?P<term>.*)\[T\.(?P<level>.*)\]$")

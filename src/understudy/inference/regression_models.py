@@ -65,19 +65,22 @@ class Designs(NamedTuple):
     stacked: pd.DataFrame
 
 
-def designs(kind: str, formula: str, frames: Sequence[pd.DataFrame]) -> Designs:
+def designs(
+    kind: str, formula: str, frames: Sequence[pd.DataFrame], *, every_level: bool = False
+) -> Designs:
     """Outcome and predictors of each set, by one layout for all of them.
 
     Args:
         kind: "ols", "logit" or "poisson".
         formula: with an outcome.
         frames: complete records of each set.
+        every_level: of the schema, and not only those that some record has.
 
     Raises:
         InferenceError: the formula cannot be computed, or its outcome does not fit the kind.
     """
     stacked = pd.concat(frames, ignore_index=True)
-    for name in stacked.columns[stacked.dtypes == "category"]:
+    for name in () if every_level else stacked.columns[stacked.dtypes == "category"]:
         stacked[name] = stacked[name].cat.remove_unused_categories()
     both = formulas.matrices(formula, stacked)
     name, y, x = finite_values(kind, formula, both)
