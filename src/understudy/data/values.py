@@ -288,7 +288,7 @@ def _find_all(
         found[i] = lost if state == NOWHERE else state
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def _key(numbers: Floats, states: States, close: float, value: float) -> int:
     """The state whose number is meant: the nearest within reach, of two as near the smaller.
 
@@ -306,7 +306,7 @@ def _key(numbers: Floats, states: States, close: float, value: float) -> int:
     return state
 
 
-@compiled
+@compiled(inline="always")
 def _last_below(numbers: Floats, value: float) -> int:
     """Place of the last number that is at most some value; of the first number if all are above."""
     place, n = 0, len(numbers)

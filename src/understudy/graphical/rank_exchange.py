@@ -299,7 +299,6 @@ def _exchange(
     """
     n, d = vectors.shape
     order, ends = met
-    change = np.empty(d)
     start = 0
     for end in ends:
         for t in range(start, end - 1, 2):
@@ -309,15 +308,14 @@ def _exchange(
                 continue
             gain = 0.0
             for other in range(d):
-                moved = step * (vectors[j, other] - vectors[i, other])
-                if other == column:
-                    moved = 0.0
-                change[other] = moved
-                gain += moved * (2 * lacking[column, other] - moved)
+                if other != column:
+                    moved = step * (vectors[j, other] - vectors[i, other])
+                    gain += moved * (2 * lacking[column, other] - moved)
             if gain > COST / n:
                 for other in range(d):
-                    lacking[column, other] -= change[other]
-                    lacking[other, column] = lacking[column, other]
+                    if other != column:
+                        lacking[column, other] -= step * (vectors[j, other] - vectors[i, other])
+                        lacking[other, column] = lacking[column, other]
                 states[i], states[j] = states[j], states[i]
                 vectors[i, column], vectors[j, column] = (
                     vectors[j, column],

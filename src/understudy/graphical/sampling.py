@@ -207,7 +207,8 @@ def choose_balanced(
     """
     kept: Integers = rng.permutation(states.shape[1])
     own, tables = np.ascontiguousarray(states.T), _tables(sizes, n_rows)
-    places = _starts(tables, sizes), np.array(sizes, dtype=np.int64)
+    room = np.empty((2, len(sizes) ** 2), dtype=np.int64)
+    places = _starts(tables, sizes), np.array(sizes, dtype=np.int64), room
     wanted = table_counts(states, sizes, tables)
     while len(kept) > n_rows:
         wanted /= 2
@@ -254,7 +255,7 @@ def _decide(
     own: NDArray[np.int32],
     met: tuple[Integers, Integers],
     signs: NDArray[np.int8],
-    places: tuple[Integers, Integers],
+    places: tuple[Integers, Integers, Integers],
     balance: NDArray[np.float32],
 ) -> None:
     """Each pair keeps one of its records; signs and balance are changed in place.
@@ -263,13 +264,13 @@ def _decide(
         own: states of each record, shape (records, columns).
         met: the first and the second of each pair, shape (pairs,).
         signs: 1 where the first is kept, −1 where the second is, 0 where neither is yet.
-        places: where tables begin (`_starts`), and sizes of the columns.
+        places: where tables begin (`_starts`), sizes of the columns, and room for two cells of
+            each pair of columns: kernels that allocate nothing are compiled sooner.
         balance: weight of each cell, and by how much its count exceeds the wanted one, where a
             record of a pair that has not decided counts one half; shape (cells, 2).
     """
-    starts, sizes = places
+    starts, sizes, (plus, minus) = places
     d = own.shape[1]
-    plus, minus = np.empty(d * d, dtype=np.int64), np.empty(d * d, dtype=np.int64)
     for p in range(len(signs)):
         a, b = own[met[0][p]], own[met[1][p]]
         half, gain, differ = np.float32(0.5) * signs[p], np.float32(0), 0
