@@ -7,14 +7,6 @@ is for their parent, and end with it, in whatever way it does.
 A fork copies one thread of a process, and the locks that all of them hold: the threads of Polars
 and numba are gone in the child, and whatever waits for them waits for ever. So the processes here
 are no forks, and a child that somebody else has forked is refused.
-
-**Which process this is, also where numbers of processes repeat.**
-
-What must not be used twice (a stream of noise, a budget) belongs to the process that made it. A
-forked child has a copy of it. Numbers tell the child from its parent but for two cases: a number
-that is used again, and a child in a new PID namespace, in which counting starts again. So forks are
-also counted by the interpreter itself: it calls back in each child before any other code runs. The
-number is kept beside the count, for forks that the interpreter does not see.
 """
 
 from __future__ import annotations
@@ -193,19 +185,3 @@ def _end_with_parent() -> None:
     if parent := multiprocessing.parent_process():
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
-
-
-_forks = [0]
-
-
-def this_process() -> tuple[int, int]:
-    """A value that differs between a process and every fork of it."""
-    return os.getpid(), _forks[0]
-
-
-def _count_fork() -> None:
-    _forks[0] += 1
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_count_fork)

@@ -19,7 +19,7 @@ claim: a price follows from public facts; a schema that somebody altered never m
     proof: dp/confidential.py
     test: attacks/test_gate.py attacks/test_numbers.py dp/test_views.py
 claim: costs add up under adaptive composition, whichever thread or process asks
-    proof: dp/accountant.py dp/gaussian_dp.py _parallel.py
+    proof: dp/accountant.py dp/gaussian_dp.py dp/randomness.py
     test: attacks/test_ledger.py dp/accounting/test_gaussian_dp.py lemmas/test_discrete_gaussian.py
         lemmas/test_choice_with_rest.py lemmas/test_bounded_range.py
 claim: a run that ended is booked at what it cost, whatever rest its choices were priced with

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from understudy._parallel import this_process
 from understudy.dp import gaussian_dp
 from understudy.dp.budget import UNITS, Accounting, Budget, decimal_down, decimal_up, pure_within
+from understudy.dp.randomness import this_process
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
 
 

@@ -5,6 +5,14 @@ AES-256 in counter mode; `SeededRandomness` is for tests and simulation studies,
 (``secure`` is False), so that a release can refuse it. Both give words; every other draw is
 derived from words here, without any rounding that would make one outcome likelier than another.
 
+**Which process this is, also where numbers of processes repeat.**
+
+What must not be used twice (a stream of noise, a budget) belongs to the process that made it. A
+forked child has a copy of it. Numbers tell the child from its parent but for two cases: a number
+that is used again, and a child in a new PID namespace, in which counting starts again. So forks are
+also counted by the interpreter itself: it calls back in each child before any other code runs. The
+number is kept beside the count, for forks that the interpreter does not see.
+
 **TRUSTED BASE 2: bits, distributions, exact samplers, calibration.**
 """
 
@@ -14,10 +22,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, Final, Never, SupportsIndex
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
-
-from understudy._parallel import this_process
 
 LARGEST_BOUND: Final = 2**62
 
@@ -27,6 +32,21 @@ _ZEROS: Final = bytes(_CHUNK_BYTES)
 # A counter-mode stream differs from truly random bits only in that its 16-byte blocks never
 # repeat. Over 2**26 blocks under one key that is noticed with probability below 2**-76.
 _BYTES_PER_KEY: Final = 1 << 30
+
+_forks = [0]
+
+
+def this_process() -> tuple[int, int]:
+    """A value that differs between a process and every fork of it."""
+    return os.getpid(), _forks[0]
+
+
+def _count_fork() -> None:
+    _forks[0] += 1
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_count_fork)
 
 
 class Randomness(ABC):
@@ -114,6 +134,9 @@ class _KeyStream:
             return served
 
     def _rekey(self) -> None:
+        # Loaded here: a plan draws nothing.
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
         cipher = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(os.urandom(16)))
         self._encryptor = cipher.encryptor()
         self._bytes_left = _BYTES_PER_KEY
@@ -136,7 +159,7 @@ class _KeyStream:
 class SecureRandomness(Randomness):
     """Unpredictable words: AES-256 in counter mode, key and nonce from ``os.urandom``.
 
-    Safe to share between threads. In a forked child (`_parallel.this_process`) the stream starts
+    Safe to share between threads. In a forked child (`this_process`) the stream starts
     again from fresh entropy, so parent and child never draw the same noise. It cannot be copied or
     pickled, because a copy would repeat the noise, and it never shows its key.
 

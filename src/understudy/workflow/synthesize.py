@@ -105,7 +105,7 @@ from understudy.workflow.options import (
     list_keywords,
 )
 from understudy.workflow.pages import pages
-from understudy.workflow.plan import expected_with_ranges
+from understudy.workflow.plan import expected_of, expected_with_ranges
 from understudy.workflow.request import (
     Request,
     adjust_for_row_count,
@@ -841,7 +841,7 @@ def reserve(
     if run.reservation is not None:
         raise LedgerError("A reservation is made here: leave reservation= out, for synthesize.")
     request = request_of(schema, epsilon=epsilon, delta=delta, how=how)
-    outlay, _, _ = _settle(request, how, run, room=False)
+    outlay, _, _ = _settle(request, how, run, reserving=True)
     account = outlay.account
     if account is None:
         raise LedgerError(
@@ -860,9 +860,12 @@ def reserve(
 
 
 def _settle(
-    request: Request, how: SynthesisOptions, run: RunOptions, *, room: bool = True
+    request: Request, how: SynthesisOptions, run: RunOptions, *, reserving: bool = False
 ) -> tuple[Outlay, ExpectedAnswers | None, Randomness]:
-    """Refuse what can be refused before rows are read, and say what the run may cost."""
+    """Refuse what can be refused before rows are read, and say what the run may cost.
+
+    A reservation finds its room in the ledger itself, and keeps no ranges of expected answers.
+    """
     require_formats(formats := formats_of(run.also), request.schema)
     require_possible(request, how, run)
     outlay = outlay_of(
@@ -870,10 +873,10 @@ def _settle(
         request.budget,
         run,
         private=request.method.private,
-        room=room,
+        room=not reserving,
         options=request.options,
     )
-    expected, _ = expected_with_ranges(request, how)
+    expected = expected_of(request, how) if reserving else expected_with_ranges(request, how)[0]
     kinds = [analysis.kind for analysis in request.analyses]
     require_late_needs(randomness := randomness_of(run.insecure_noise_seed), kinds)
     rehearse(request, expected=expected, formats=formats, frame=run.frame)
