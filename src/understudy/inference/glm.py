@@ -302,7 +302,7 @@ class CalibratedRecords:
         """Mean square by which the records are off in a direction, in units of its spread."""
         off = self.sums / self.n - self.shares @ self.t
         noise = np.diag(self.moment_noise) / self.n**2
-        sampling = 1 / self.n + 1 / self.counts.sum()
+        sampling = 1 / self.n + 1 / float(self.counts.sum())
         weight = 1 / (noise + sampling) ** 2
         measured = float(weight @ (off**2 - noise) / weight.sum())
         return max(measured, sampling + SMALL_EFFECT**2 / 3)
@@ -335,7 +335,7 @@ def calibrate_records(
         t=t,
         counts=counts,
         y=mean,
-        spread=np.bincount(kinds, (y - mean[kinds]) ** 2),
+        spread=np.asarray(np.bincount(kinds, (y - mean[kinds]) ** 2), dtype=np.float64),
         weights=t @ sums * shares,
         crossed=design @ matrix.sums @ outcome,
         squares=float(outcome @ matrix.sums @ outcome),
