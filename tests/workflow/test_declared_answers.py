@@ -67,7 +67,12 @@ def test_questions_about_other_columns_are_bought_apart():
     assert all(isinstance(own, SecondMoments) for own, _ in apart)
 
 
-def test_no_part_is_far_from_the_mean_one():
+def test_one_hard_answer_leaves_the_parts_of_others_apart():
+    hard, less, *easy = divide([9.0, 0.7, 0.12, 0.23, 0.23])
+    assert hard > less > 2 * max(easy)
+
+
+def test_no_part_is_far_from_the_middle_one():
     parts = divide([0.0, 1.0, 100.0, 1.0])
     assert sum(parts) == 1
     assert float(max(parts) / min(parts)) == pytest.approx(6, rel=0.02)

@@ -9,12 +9,14 @@ being its sensitivity. The squared width of an answer, over that by sampling alo
 1 + gΔ²/s, where g says how much noise widens this answer. The mean of that over all answers is
 least where parts are as √(Δ²·Σg), summed over the answers that a measurement serves. Without δ,
 variances are (Δ/s)² and parts as the cube root. Two measurements are joined where the joint one has
-less of that than both. As g rests on records that are drawn evenly, a part is at least a third of
-the mean one, and at most twice that.
+less of that than both. As g rests on records that are drawn evenly, a weight is at least a third of
+the middle one, and at most twice that. The middle is the geometric mean, which a single answer that
+seems hopeless moves little: it does not bring the parts of all others down to the least.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -52,8 +54,8 @@ if TYPE_CHECKING:
 
 Measured = SecondMoments | TermMoments | WeightedMoments | NoisyTables | WeightedTable
 _LEAST, _MOST = 1 / 3, 2.0
-"""Parts, over the mean one."""
-_STEPS: Final = 64  # of a mean part, so that rounding errors do not decide
+"""Weights, over their geometric mean."""
+_STEPS: Final = 64  # of a middle weight, so that rounding errors do not decide
 
 
 def declared_answers(
@@ -204,16 +206,17 @@ def share_out(
 
 
 def divide(weights: Sequence[float]) -> tuple[Fraction, ...]:
-    """Parts of a whole by weights, none of them far from the mean one.
+    """Parts of a whole by weights, none of them far from the middle one.
 
     Example:
         >>> [str(part) for part in divide([1.0, 3.0])]
         ['1/4', '3/4']
         >>> [str(part) for part in divide([0.0, 0.0, 9.0])]
-        ['21/170', '21/170', '64/85']
+        ['21/106', '21/106', '32/53']
     """
-    mean = sum(weights) / max(len(weights), 1) or 1.0
-    near = [min(max(own / mean, _LEAST), _MOST) for own in weights]
+    known = [math.log(own) for own in weights if own > 0]
+    middle = math.exp(sum(known) / max(len(known), 1))
+    near = [min(max(own / middle, _LEAST), _MOST) for own in weights]
     steps = [Fraction(round(_STEPS * own)) for own in near]
     return tuple(own / sum(steps) for own in steps)
 
