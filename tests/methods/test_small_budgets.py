@@ -12,8 +12,10 @@ from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.dp.released import Noise, NoisyTable
+from understudy.graphical.estimation import Observation
 from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.binning import records_per_noise
+from understudy.methods.marginal_based import shrink_ties
 from understudy.methods.marginals import ONE_WAY_SHARE
 from understudy.methods.noisy_marginals import average_tables, fine_tables
 from understudy.methods.registry import configure
@@ -56,6 +58,7 @@ def measured(n, *, rules="", epsilon="1", **options):
 
 
 SINGLE = [((name,), True) for name in NAMES]
+NAMES_ALONE = [(name,) for name in NAMES]
 
 
 def test_bins_are_coarser_where_noise_is_larger_and_cost_the_same():
@@ -102,13 +105,16 @@ def test_records_in_noise_are_counted_in_deviations(spend):
 
 
 def test_what_pairs_have_no_room_for_buys_one_way_tables_once_more():
-    """All of it with next to no records, some with few, nothing with many or a stated share."""
+    """All of it with next to no records, some with few, nothing with many or a stated share.
+
+    A stated degree asks for rounds.
+    """
     costs, found = measured(40, epsilon="0.5")
     assert found == SINGLE * 2 + [(("age",), True), (("late",), True)]
     assert sum(costs[6:12]) == 1 - ONE_WAY_SHARE
     shares = []
     for n in (400, 1_500):
-        costs, found = measured(n)
+        costs, found = measured(n, degree=2)
         assert found[:12] == SINGLE * 2
         assert not all(table for _, table in found)
         shares.append(sum(costs[6:12]))
@@ -117,6 +123,41 @@ def test_what_pairs_have_no_room_for_buys_one_way_tables_once_more():
         _, found = measured(n, **options)
         assert found[:6] == SINGLE
         assert found[6:12] != SINGLE
+
+
+def test_where_rounds_have_no_room_a_forest_ties_all_columns():
+    """Pairs are chosen one by one and measured together; then pairs or columns once more."""
+    _, found = measured(600)
+    columns = [columns for columns, _ in found]
+    start = next(k for k, (_, table) in enumerate(found) if not table)
+    assert all(len(one) == 1 for one in columns[:start])
+    chosen, pairs = columns[start : start + 5], columns[start + 5 : start + 10]
+    assert chosen == pairs
+    component = {name: {name} for name in NAMES}
+    for a, b in pairs:
+        assert component[a] is not component[b]
+        both = component[a] | component[b]
+        component |= dict.fromkeys(both, both)
+    again = columns[start + 10 :]
+    assert again in (pairs, NAMES_ALONE, pairs + NAMES_ALONE)
+
+
+def test_shrunk_ties_are_nearer_than_measured_ones():
+    """400 tables of 4 × 5 cells: by James and Stein's rule, for no tie, a weak and a strong one."""
+    rng = np.random.default_rng(3)
+    alone = [Observation((j,), np.full(size, 400.0 / size), 1e-6) for j, size in ((0, 4), (1, 5))]
+    shape = np.outer([1.0, -1, 1, -1], [1.0, 0, -1, 1, -1])
+    ratios = []
+    for strength in (0.0, 5.0, 50.0):
+        true, errors = 20 + strength * shape, []
+        for _ in range(400):
+            noisy = true + rng.normal(0, 10, true.shape)
+            shrunk = shrink_ties([*alone, Observation((0, 1), noisy, 100.0)])[2].counts
+            errors.append([((one - true) ** 2).sum() for one in (shrunk, noisy)])
+        shrunk, noisy = np.mean(errors, axis=0)
+        ratios.append(shrunk / noisy)
+    assert ratios[0] < 0.5 < ratios[1] < 0.7
+    assert ratios[2] == pytest.approx(1, abs=0.02)
 
 
 @pytest.mark.parametrize("kind", ["private", "public"])

@@ -84,7 +84,7 @@ from understudy.methods.binning import fine_bins
 from understudy.methods.marginal_based import MarginalMethod, fit_of
 from understudy.methods.noisy_marginals import CompressedDomain, Lines
 from understudy.methods.plan import PlannedTable, Workload, planned_rounds
-from understudy.methods.two_way_risk import TwoWayRisk
+from understudy.methods.two_way_risk import TwoWayRisk, best_precision
 from understudy.models.model import Model
 from understudy.schema import Schema
 from understudy.schema.stacked_tables import table_counts
@@ -177,7 +177,7 @@ def run_rounds(
         again: buys what takes the place of rounds that would save less distance.
     """
     marginals, left, cost = list(known), pace.spend, min(pace.first, pace.spend)
-    risk = _risk(gate, known)
+    risk = TwoWayRisk(best_precision(gate.schema.columns, known))
     n_rows = max(float(known_rows(gate)), 1.0)
     firm, needed = firm_boxes(gate.schema.sizes, gate.schema.domain.boxes, pace.model_cells)
     model = fit(marginals, None)
@@ -200,17 +200,6 @@ def run_rounds(
         if _count_changed_records(gate, winner, earlier, before[winner], model) <= noise:
             cost *= _faster(gate.budget.accounting)
     return marginals
-
-
-def _risk(gate: Gate, known: Sequence[NoisyTable]) -> TwoWayRisk:
-    """What is known of errors before rounds: by the best table of each column alone."""
-    precision = dict.fromkeys(gate.schema.names, 0.0)
-    for one in known:
-        if len(one.columns) == 1:
-            (name,) = one.columns
-            merged = max(one.counts.size / gate.schema.columns[name].size, 1.0)
-            precision[name] = max(precision[name], 1 / (merged * one.stddev**2))
-    return TwoWayRisk(np.array([*precision.values()]))
 
 
 def _note(

@@ -41,7 +41,14 @@ from understudy.dp.gate import Gate
 from understudy.dp.released import Noise, NoisyLine, NoisyProducts, NoisyRanks, NoisyTable, Released
 from understudy.features.scores import UNIT, FeatureMap, contrast_length
 from understudy.graphical.compression import MarginalModel
-from understudy.graphical.estimation import MOST_CELLS, MaxEntropy, contrasts_of, fit_max_entropy
+from understudy.graphical.estimation import (
+    MOST_CELLS,
+    MaxEntropy,
+    Observation,
+    contrasts_of,
+    fit_max_entropy,
+    merge_observations,
+)
 from understudy.graphical.factors import firm_boxes
 from understudy.graphical.pairs_beyond import NoisyPair, PairsBeyond
 from understudy.graphical.rank_exchange import RankExchange
@@ -336,6 +343,9 @@ class MarginalMethod(Method):
 
     inference: ClassVar[InferenceFacts] = InferenceFacts(posterior_rule="mi")
 
+    shrinks: ClassVar[bool] = False
+    """Whether a single fit shrinks ties as far as noise makes them doubtful (`shrink_ties`)."""
+
     sets: Literal["free", "split", "posterior"] = "posterior"
     noise: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
     model_mb: Annotated[float, Field(gt=0)] = 10.0
@@ -412,6 +422,7 @@ class MarginalMethod(Method):
             lines=lines,
             warm=warm,
             firm=known is not None or self.sets == "split",
+            shrinks=self.shrinks,
             model_cells=self._cells,
         )
         masses = denoised_columns(merged, fine_tables([*marginals, *derived]), n_rows)
@@ -543,6 +554,7 @@ def fit_of(
     lines: Lines | None = None,
     warm: MaxEntropy | None = None,
     firm: bool = False,
+    shrinks: bool = False,
     steps: int = 500,
     model_cells: float = MOST_CELLS,
 ) -> MaxEntropy:
@@ -559,6 +571,7 @@ def fit_of(
         warm: an earlier model to begin from.
         firm: whether effects are kept more firmly than cells, which makes a fit less biased and, of
             few records, a little less close.
+        shrinks: whether ties are shrunk (`shrink_ties`), unless they are kept firmly.
         steps: most steps.
         model_cells: most cells of the model, by which tables of several columns were chosen.
     """
@@ -575,6 +588,8 @@ def fit_of(
         steps=steps,
     )
     tables = observations(merged, [*marginals, *derived], n_rows, lines or {})
+    if shrinks and not firm:
+        tables = shrink_ties(merge_observations(sizes, tables))
     if firm:
         columns = enumerate(merged.schema.columns.items())
         contrasts = {j: contrasts_of(one, merged.groups.get(name)) for j, (name, one) in columns}
@@ -585,3 +600,42 @@ def fit_of(
         return plain
     joined, share = [ranked.join(table) for table in tables], ranked.share(tables)
     return fit(joined, contrasts=ranked.contrasts, share=share, warm=plain)
+
+
+def shrink_ties(tables: Sequence[Observation]) -> list[Observation]:
+    """Tables of two columns with ties shrunk towards independence, by James & Stein's rule.
+
+    A tie is what a table has beyond its margins, (I − p·1')·Y·(I − 1·q') with the shares p and q of
+    its columns. Noise of variance v in each cell has a sum of squares of v·tr(…) there, on average.
+    Of a tie of f degrees of freedom with the sum of squares S, the part (f − 2)/f of that over S is
+    taken away, all of it at most: for f ≥ 3 the mean squared error is smaller, whatever the tie.
+
+    Args:
+        tables: at most one of each set of columns, as `merge_observations` gives them.
+
+    Example:
+        >>> even, odd = np.full((3, 3), 20.0), np.kron([[1, -1, 0], [-1, 1, 0], [0, 0, 0]], [[1.0]])
+        >>> alone = [Observation((j,), np.full(3, 60.0), 1.0) for j in (0, 1)]
+        >>> pair = Observation((0, 1), even + 10 * odd, 50.0)
+        >>> (shrink_ties([*alone, pair])[2].counts - even)[0].round(1).tolist()
+        [7.5, -7.5, 0.0]
+    """
+    alone, shrunk = {}, []
+    for one in tables:
+        counts = np.maximum(one.counts, 0.0)
+        if len(one.columns) == 1 and counts.sum() > 0:
+            alone[one.columns[0]] = counts / counts.sum()
+    for one in tables:
+        if len(one.columns) != 2 or not alone.keys() >= {*one.columns}:
+            shrunk.append(one)
+            continue
+        p, q = (alone[j] for j in one.columns)
+        across, down = one.counts.sum(axis=1), one.counts.sum(axis=0)
+        even = np.outer(across, q) + np.outer(p, down) - one.counts.sum() * np.outer(p, q)
+        tie = one.counts - even
+        freedom = math.prod(len(each) - 1 for each in (p, q))
+        trace = math.prod(len(each) - 2 + len(each) * float(each @ each) for each in (p, q))
+        noise = float(np.mean(one.variance)) * trace * max(freedom - 2, 0)
+        size = float((tie**2).sum()) * freedom
+        shrunk.append(replace(one, counts=even + tie * max(1 - noise / size, 0)) if size else one)
+    return shrunk

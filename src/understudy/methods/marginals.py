@@ -8,6 +8,7 @@
    Where noise leaves room for fewer cells than a table of two columns has, they are bought once
    more, in proportion to what is lacking: columns drawn from good tables are closer than pairs
    drowned in noise. That is divided ∝ states^(1/3), as much of the noise of many is smoothed away.
+   Not so where a forest is bought (step 4).
    Without δ both are bought as one: the mean of two tables has more noise than one for both costs.
 2. States are merged by these tables: rare levels (with less than a part in 256 of the records, or
    than noise lets a few cells hold) into one group, ordered values into runs of about equal mass,
@@ -20,7 +21,12 @@
 3. A table of each pair that a declared relation ties, at the cost of a round but without a choice;
    half of what rounds may cost buys these at most. With δ, how far ranks of ordered columns go
    together, of all pairs at once, by the number of rows (`methods.ranks`).
-4. Rounds as in AIM (`methods.aim`), fewer and dearer ones at first. A column in one
+4. A forest of pairs in place of rounds where these have no room for a usual pair, but a pair for
+   each column but one has room for two groups of either. As in MST (`methods.mst`), pairs are
+   chosen one by one, over few groups of states, and measured together. With δ these have two
+   fifths; the rest buys pairs or columns once more, as released values say
+   (`methods.two_way_risk`). Without δ they have two fifths at once, and columns the rest before.
+   Elsewhere rounds as in AIM (`methods.aim`), fewer and dearer ones at first. A column in one
    group tells nothing of a pair. Where noise leaves few cells (`TRIPLES_ROOM`), tables of three are
    no candidates, and first rounds are twice as dear: a cheap choice among many is mostly noise.
    Where four pairs in a row show no clear tie, and released values say that another would save
@@ -28,7 +34,8 @@
    column (`methods.two_way_risk`), unless an option says what is wanted, or what one-way tables
    cost.
 5. The model of greatest entropy that fits all tables, regularised in proportion to the noise
-   (`graphical.estimation`), what ranks say of these (`methods.ranks`), and second
+   (`graphical.estimation`), ties of pairs shrunk as far as noise makes them doubtful
+   (`methods.marginal_based`), what ranks say of these (`methods.ranks`), and second
    moments, if the release bought some. Their sums of numbers move tables of one column
    (`methods.measured_sums`). Within a group, states have the shape of their one-way
    table, shrunk towards a smooth one as far as noise makes it doubtful; which records take the
@@ -69,7 +76,8 @@ from pydantic import Field
 from understudy._arrays import Floats
 from understudy.dp.budget import Accounting, Budget, exact
 from understudy.dp.gate import Gate
-from understudy.dp.released import Groups, NoisyTable
+from understudy.dp.released import Groups, NoisyTable, Released
+from understudy.graphical.estimation import MaxEntropy
 from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.aim import AdaptiveMethod, Pace, expected_effort
 from understudy.methods.base import Effort, Facts, Prepared, known_rows
@@ -81,7 +89,8 @@ from understudy.methods.binning import (
     fine_bins,
     records_per_noise,
 )
-from understudy.methods.marginal_based import measured_beside
+from understudy.methods.marginal_based import fit_of, measured_beside
+from understudy.methods.mst import grow_forest
 from understudy.methods.noisy_marginals import (
     CompressedDomain,
     Lines,
@@ -101,6 +110,7 @@ from understudy.methods.plan import (
     tied_spend,
 )
 from understudy.methods.ranks import planned_ranks, rank_products, ranks_spend, ranks_told
+from understudy.methods.two_way_risk import best_precision, part_for_pairs
 from understudy.models.model import Model
 from understudy.schema import Schema, is_ordered
 
@@ -112,6 +122,12 @@ ONE_WAY_SHARE = Fraction(2, 5)
 """Share of the budget for one-way tables, at least."""
 TRIPLES_ROOM = 100.0
 """Cells that noise must leave room for, or tables of three columns are no candidates."""
+FOREST_SHARE = Fraction(2, 5)
+"""Share of what rounds may cost that buys a forest of pairs in their place, at first."""
+CHOICE_SHARE = Fraction(1, 3)
+"""Part of that for choices; the rest buys the tables."""
+RECORDS_PER_GROUP = 2.0
+"""Records of a cell of a table of the forest, in deviations of its noise."""
 FEWEST_CELLS = 0.1
 """Part of a usual pair's cells that noise must leave room for, or no round is worth its cost."""
 
@@ -142,6 +158,7 @@ class Marginals(AdaptiveMethod):
         cost_class="slow",
     )
     fine_numbers: ClassVar[bool] = True
+    shrinks: ClassVar[bool] = True
 
     bins: Annotated[int, Field(ge=2)] | None = None
     one_way_share: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -236,6 +253,7 @@ class Marginals(AdaptiveMethod):
             known += self._one_ways(gate, more, size_weights(schema, 1 / 3))
         lines = self._lines(schema, measured_beside(gate.measured))
         left = rest - cost - more
+        few = self._forest_groups(schema, gate.budget, rest - cost, known_rows(gate))
         room = self._room(schema, gate.budget, left, known_rows(gate)) if left else math.inf
         most = self._bins(room)
         known, finer = self._with_runs(gate, known, runs, wide, room, lines=lines)
@@ -243,12 +261,24 @@ class Marginals(AdaptiveMethod):
         ones = [*fine_tables(known).values()]
         left -= divide_bins(gate, self._noise(gate.budget), masses, fine_tables(known), left)
         groups = coarse_groups(schema, ones, most, masses, finer, room=room)
+        if few:
+            ties = {name for pair in tied for name in pair}
+            free = [one for one in ones if not ties & {*one.columns}]
+            own = coarse_groups(schema, free, few, masses, finer, least=1 / (2 * few))
+            groups = {**{name: groups[name] for name in ties & groups.keys()}, **own}
         view, merged = gate.group(groups), CompressedDomain(schema, groups, masses)
         if tied:
             tables = NoisyTables(tied, noise=self._noise(gate.budget))
             known += [table.value for table in view.ask(tables, spend=cost)]
         if ranks:
             view.ask(rank_products(merged, known), spend=ranks)
+        if few:
+            bought = spend - left
+            model = fit_of(merged, known, known_rows(gate), lines=lines, model_cells=self._cells)
+            known = self._with_forest(
+                gate, view, model, known, tied=tied, spend=left, bought=bought
+            )
+            return self._through(gate, known, known_rows(gate))
         narrow = room < TRIPLES_ROOM
         workload = self._workload(view.schema, pairs=narrow).without_constants(view.schema)
         if not (narrow or self.degree or self.target or self.workload):
@@ -268,6 +298,74 @@ class Marginals(AdaptiveMethod):
         return self._in_rounds(
             gate, merged, known, pace, workload, bought=bought, lines=lines, again=again
         )
+
+    def _forest_groups(self, schema: Schema, budget: Budget, left: Fraction, n_rows: float) -> int:
+        """Groups of a column in a forest that takes the place of rounds; 0 if rounds are better.
+
+        From public and paid numbers: where rounds have no room for a usual pair, but a pair for
+        each column but one has room for two groups of either column.
+
+        Args:
+            schema: the columns.
+            budget: for its accounting.
+            left: what rounds may cost.
+            n_rows: number of rows.
+        """
+        asked = self.degree or self.target or self.workload or self.priority or self.one_way_share
+        if asked or not left or self._used(schema, budget, left, n_rows) >= 1:
+            return 0
+        table = left * FOREST_SHARE * (1 - CHOICE_SHARE) / (len(schema.names) - 1)
+        noise = cell_noise(schema, budget, self._noise(budget), table)
+        groups = math.sqrt(max(n_rows, 0) / noise / RECORDS_PER_GROUP)
+        return min(math.ceil(groups), LEAST_BINS) if groups >= 2 else 0
+
+    def _with_forest(
+        self,
+        gate: Gate,
+        view: Gate,
+        model: MaxEntropy,
+        known: Sequence[NoisyTable],
+        *,
+        tied: Sequence[tuple[str, ...]],
+        spend: Fraction,
+        bought: Fraction,
+    ) -> list[NoisyTable]:
+        """Known tables, those of a forest of pairs, and what else the spend buys.
+
+        With δ a second part buys pairs or columns once more, whichever saves more of the distance
+        of pairs by released values; without, all of it buys the forest, as two tables have more
+        noise than one for both costs.
+
+        Args:
+            gate: states not merged.
+            view: states in groups.
+            model: over groups, of the known tables.
+            known: tables measured before.
+            tied: pairs among them.
+            spend: cost of all.
+            bought: what the known tables cost.
+        """
+        pure, noise = gate.budget.accounting == "pure", self._noise(gate.budget)
+        first, tables = spend if pure else spend * FOREST_SHARE, [*known]
+        varied = [name for name, column in view.schema.columns.items() if column.size > 1]
+        pairs = grow_forest(
+            view, model, first * CHOICE_SHARE, self._cells, names=varied, grown=tied
+        )
+        if pairs:
+            asked = NoisyTables(pairs, noise=noise)
+            paid = first * (1 - CHOICE_SHARE)
+            measured = view.ask(asked, spend=paid)
+            tables += [one.value for one in measured]
+            spend -= first
+            part = _part_for_pairs(
+                view, model, known, measured, columns=spend / bought, pairs=spend / paid
+            )
+            if part * spend:
+                tables += [one.value for one in view.ask(asked, spend=part * spend)]
+                spend -= part * spend
+        if spend:
+            tables += self._one_ways(gate, spend, size_weights(gate.schema, 1 / 3))
+        return tables
 
     def _before_rounds(
         self, schema: Schema, spend: Fraction, budget: Budget
@@ -291,11 +389,17 @@ class Marginals(AdaptiveMethod):
         """
         if self.one_way_share is not None or not left:
             return Fraction(0)
+        if self._forest_groups(schema, budget, left, n_rows):
+            return left * (1 - FOREST_SHARE) if budget.accounting == "pure" else Fraction(0)
+        used = min(self._used(schema, budget, left, n_rows), 1.0)
+        return left * (1 - Fraction(round(1000 * used), 1000)) if used >= FEWEST_CELLS else left
+
+    def _used(self, schema: Schema, budget: Budget, left: Fraction, n_rows: float) -> float:
+        """Cells that noise leaves room for, in parts of those of a usual pair."""
         sizes = dict(zip(schema.names, np.minimum(schema.sizes, LEAST_BINS), strict=True))
         pairs = [pair for pair in combinations(sizes, 2) if not self.target or self.target in pair]
         usual = float(np.mean([sizes[one] * sizes[other] for one, other in pairs]))
-        used = min(self._room(schema, budget, left, n_rows) / usual, 1.0)
-        return left * (1 - Fraction(round(1000 * used), 1000)) if used >= FEWEST_CELLS else left
+        return self._room(schema, budget, left, n_rows) / usual
 
     def _merge_columns(
         self, schema: Schema, marginals: Sequence[NoisyTable], masses: Mapping[str, Floats]
@@ -354,6 +458,39 @@ class Marginals(AdaptiveMethod):
         rounds = exact(_rounds(budget.accounting) * len(schema.names))
         table = spend * exact(self.measured_share) / rounds
         return n_rows / cell_noise(schema, budget, self._noise(budget), table) / RECORDS_PER_CELL
+
+
+def _part_for_pairs(
+    view: Gate,
+    model: MaxEntropy,
+    known: Sequence[NoisyTable],
+    measured: Sequence[Released[NoisyTable]],
+    *,
+    columns: Fraction,
+    pairs: Fraction,
+) -> Fraction:
+    """Return which part of a sum buys pairs once more; the rest buys columns.
+
+    Args:
+        view: states in groups.
+        model: over groups, of the known tables.
+        known: tables measured before the pairs.
+        measured: tables of pairs.
+        columns: the sum, in costs of the known tables.
+        pairs: the sum, in costs of the pairs.
+    """
+    places = {name: j for j, name in enumerate(view.schema.names)}
+    precision = best_precision(view.schema.columns, known)
+    tables = [
+        (
+            tuple(places[name] for name in one.value.columns),
+            np.asarray(one.value.counts, dtype=np.float64),
+            one.noise.stddev**2,
+        )
+        for one in measured
+    ]
+    counts = [np.maximum(model.marginal((j,)), 0.0) for j in places.values()]
+    return part_for_pairs(tables, counts, (precision, float(columns) * precision), float(pairs))
 
 
 def _once(

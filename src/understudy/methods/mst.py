@@ -119,33 +119,57 @@ class Mst(MarginalMethod):
         merged = CompressedDomain(gate.schema, groups, runs.masses)
         view = gate.group(merged.groups)
         model = fit_of(merged, marginals, total, model_cells=self._cells)
-        pairs = self._tree(view, model, third)
+        pairs = grow_forest(view, model, third, self._cells, names=names)
         distribution = self._noise(gate.budget)
         measured = view.ask(NoisyTables(pairs, noise=distribution), spend=third)
         marginals += [table.value for table in measured]
         return self._through(gate, marginals, total)
 
-    def _tree(self, view: Gate, model: MaxEntropy, spend: Fraction) -> list[tuple[str, ...]]:
-        """Pairs of columns that connect all of them, as far as they fit into the model."""
-        schema, names = view.schema, view.schema.names
-        pairs = list(combinations(names, 2))
-        pairs = [pairs[k] for k in small(schema, pairs, self._cells)]
-        score = _score(view, pairs, model)
-        place = {name: j for j, name in enumerate(names)}
-        columns = np.array([(place[a], place[b]) for a, b in pairs], dtype=np.int64).reshape(-1, 2)
-        cells = np.array(schema.sizes)[columns].prod(axis=1)
-        component, edges, free = np.arange(len(names)), [], self._cells
-        for share in split(spend, [1] * (len(names) - 1)):
-            first, second = component[columns].T
-            open_pairs = (first != second) & (cells <= free)
-            if not open_pairs.any():
-                break
-            pair = view.ask(CandidateColumns(pairs, score, open_pairs), spend=share).value
-            edges.append(pair)
-            a, b = (place[name] for name in pair)
-            free -= schema.sizes[a] * schema.sizes[b]
-            component[component == component[a]] = component[b]
-        return edges
+
+def grow_forest(
+    view: Gate,
+    model: MaxEntropy,
+    spend: Fraction,
+    most_cells: float,
+    *,
+    names: Sequence[str],
+    grown: Sequence[tuple[str, ...]] = (),
+) -> list[tuple[str, ...]]:
+    """Choose pairs of columns that connect all of them, as far as they fit into a model.
+
+    Args:
+        view: in whose columns pairs are chosen.
+        model: of these columns, independent ones.
+        spend: cost of all choices.
+        most_cells: of all tables of pairs together.
+        names: columns to connect.
+        grown: pairs that connect some columns already.
+    """
+    schema, place = view.schema, {name: j for j, name in enumerate(view.schema.names)}
+    pairs = list(combinations(names, 2))
+    pairs = [pairs[k] for k in small(schema, pairs, most_cells)]
+    component, edges, free = np.arange(len(place)), [], most_cells
+
+    def join(pair: tuple[str, ...]) -> int:
+        a, b = (place[name] for name in pair)
+        component[component == component[a]] = component[b]
+        return schema.sizes[a] * schema.sizes[b]
+
+    free -= sum(map(join, grown))
+    apart = {component[place[name]] for name in names}
+    if len(apart) < 2 or not pairs:
+        return []
+    score = _score(view, pairs, model)
+    columns = np.array([(place[a], place[b]) for a, b in pairs], dtype=np.int64)
+    cells = np.array(schema.sizes)[columns].prod(axis=1)
+    for share in split(spend, [1] * (len(apart) - 1)):
+        first, second = component[columns].T
+        open_pairs = (first != second) & (cells <= free)
+        if not open_pairs.any():
+            break
+        edges.append(view.ask(CandidateColumns(pairs, score, open_pairs), spend=share).value)
+        free -= join(edges[-1])
+    return edges
 
 
 def _score(view: Gate, pairs: Sequence[tuple[str, ...]], model: MaxEntropy) -> DistanceFromProduct:

@@ -399,7 +399,13 @@ def in_branches(column: Column) -> Integers:
 
 
 def level_groups(
-    column: Column, counts: Floats, stddev: float, signatures: Integers, room: float = math.inf
+    column: Column,
+    counts: Floats,
+    stddev: float,
+    signatures: Integers,
+    room: float = math.inf,
+    *,
+    part: float = 0.0,
 ) -> Integers:
     """Group of each state of an unordered column: rare levels together, if possible of one branch.
 
@@ -409,10 +415,14 @@ def level_groups(
         stddev: of their noise.
         signatures: equal numbers for states that may be merged, shape (K,).
         room: cells that noise leaves room for in a table of two columns.
+        part: of all records, below which a level is rare in any case.
     """
-    least = max(float(counts.sum()), 0.0) / PARTS
+    total = max(float(counts.sum()), 0.0)
+    least = total / PARTS
     if not has_branches(column):
         least *= min(1.0, PARTS * CELLS / max(room, 1.0))
+    least = max(least, total * part)
+    if not has_branches(column):
         return merged_levels(counts, stddev, least=least, signatures=signatures)
     return merged_branches(counts, stddev, _branches(column), least=least, signatures=signatures)
 
@@ -591,6 +601,7 @@ def coarse_groups(
     room: float = math.inf,
     rare: float = RARE,
     once: bool = False,
+    least: float = 0.0,
 ) -> Groups:
     """Rare levels in one group, and ordered values in runs of about equal mass.
 
@@ -607,8 +618,12 @@ def coarse_groups(
             (`merged_runs`); the fewer they are, the more a level must hold to be no rare one.
         rare: deviations of the noise in its counts that a run holds at least.
         once: whether runs are to be counted themselves (`merged_runs`).
+        least: part of all records below which a level is rare in any case.
     """
-    return _groups(schema, marginals, bins, masses, finer or {}, room=room, rare=rare, once=once)
+    own = finer or {}
+    return _groups(
+        schema, marginals, bins, masses, own, room=room, rare=rare, once=once, least=least
+    )
 
 
 def _groups(
@@ -621,6 +636,7 @@ def _groups(
     room: float = math.inf,
     rare: float = RARE,
     once: bool = False,
+    least: float = 0.0,
 ) -> Groups:
     rules = dict(zip(schema.names, signatures(schema.domain), strict=True))
     merged = {}
@@ -646,7 +662,7 @@ def _groups(
             if name in masses:
                 groups = _without_empty(groups, masses[name] > LEAST_HELD, signature, single)
         else:
-            groups = level_groups(column, counts, stddev, signature, room)
+            groups = level_groups(column, counts, stddev, signature, room, part=least)
         if len(np.unique(groups)) < column.size:
             merged[name] = tuple(int(group) for group in groups)
     return merged

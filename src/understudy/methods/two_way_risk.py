@@ -31,16 +31,21 @@ rounds do: nothing more is paid for the decision.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
 from understudy._arrays import Floats
+from understudy.dp.released import NoisyTable
+from understudy.schema import Column
 
 PAIR_WORTH = 2.0
 """How much distance that a pair saves counts, beside distance that columns save."""
+PARTS = 8
+"""Into which a sum is divided between pairs and columns."""
 LATEST = 2
 """Rounds whose savings tell what the next one would save; one of a single column saves no pair."""
 UNCLEAR = 4
@@ -70,10 +75,8 @@ def saved_by_pairs(counts: Floats, before: Floats, variance: float) -> float:
         others = tuple(axis for axis in range(counts.ndim) if axis not in kept)
         moved = (counts - before).sum(axis=others)
         noise = variance * counts.size / moved.size
-        error = float((moved**2).mean()) - noise
-        if error > 0:
-            left = error * noise / (error + noise)
-            saved += moved.size * _MEAN_SIZE * (math.sqrt(error) - math.sqrt(left))
+        error = max(float((moved**2).mean()) - noise, 0.0)
+        saved += moved.size * _MEAN_SIZE * (math.sqrt(error) - _left(error, noise))
     return saved
 
 
@@ -136,6 +139,70 @@ def is_clear(
         if chdtrc(said.size, float(moved.sum())) < LEVEL / tests:
             return True
     return False
+
+
+def best_precision(columns: Mapping[str, Column], known: Sequence[NoisyTable]) -> Floats:
+    """Precision of the best table of each column alone, shape (columns,).
+
+    Args:
+        columns: name → column, in groups.
+        known: tables measured before pairs.
+    """
+    precision = dict.fromkeys(columns, 0.0)
+    for one in known:
+        if len(one.columns) == 1:
+            (name,) = one.columns
+            merged = max(one.counts.size / columns[name].size, 1.0)
+            precision[name] = max(precision[name], 1 / (merged * one.stddev**2))
+    return np.array([*precision.values()])
+
+
+def part_for_pairs(
+    pairs: Sequence[tuple[tuple[int, ...], Floats, float]],
+    columns: Sequence[Floats],
+    precision: tuple[Floats, Floats],
+    more: float,
+) -> Fraction:
+    """Return which part of a sum saves most distance if it buys pairs once more, the rest columns.
+
+    The model has independent columns. A tie that noise may explain, of a deviation more than
+    usual, saves nothing.
+
+    Args:
+        pairs: of each its places of columns, its noisy counts, and the variance of their noise.
+        columns: counts of the states of each, as the model has them; none negative.
+        precision: of the tables of each column, and what the whole sum adds; shape (columns,).
+        more: precision that the whole sum adds to pairs, in parts of theirs.
+
+    Example:
+        >>> even, tied = np.full((2, 2), 50.0), np.array([[90.0, 10], [10, 90]])
+        >>> one, alone = np.full(2, 100.0), np.full(2, 0.01)
+        >>> for counts in (even, tied):
+        ...     print(part_for_pairs([((0, 1), counts, 100.0)], [one, one], (alone, alone), 1.0))
+        0
+        1
+    """
+    total, ties = max(float(columns[0].sum()), 1.0), []
+    for (i, j), counts, variance in pairs:
+        off = float(((counts - np.outer(columns[i], columns[j]) / total) ** 2).sum())
+        error = off / counts.size - variance * (1 + math.sqrt(2 / counts.size))
+        ties.append((max(error, 0.0), variance, counts.size))
+
+    def saved(part: Fraction) -> float:
+        now, whole = precision
+        after = 1 / (now + float(1 - part) * whole)
+        by_pairs = sum(
+            size * _MEAN_SIZE * (_left(error, noise) - _left(error, noise / (1 + more * part)))
+            for error, noise, size in ties
+        )
+        return PAIR_WORTH * by_pairs + saved_by_columns(columns, (1 / now, after), {})
+
+    return max((Fraction(k, PARTS) for k in range(PARTS + 1)), key=saved)
+
+
+def _left(error: float, noise: float) -> float:
+    """Deviation that a table leaves of a mean squared error, for the variance of its noise."""
+    return math.sqrt(error * noise / (error + noise)) if error else 0.0
 
 
 @dataclass
