@@ -607,8 +607,10 @@ def shrink_ties(tables: Sequence[Observation]) -> list[Observation]:
 
     A tie is what a table has beyond its margins, (I − p·1')·Y·(I − 1·q') with the shares p and q of
     its columns. Noise of variance v in each cell has a sum of squares of v·tr(…) there, on average.
-    Of a tie of f degrees of freedom with the sum of squares S, the part (f − 2)/f of that over S is
-    taken away, all of it at most: for f ≥ 3 the mean squared error is smaller, whatever the tie.
+    Its slope, the part along (p·x)·(q·y)' with centred places x and y of states, stays: it is what
+    correlations rest on. Of the f other degrees of freedom, with the sum of squares S, the part
+    (f − 2)/f of noise over S is taken away, all at most: for f ≥ 3 the mean squared error is
+    smaller, whatever the tie.
 
     Args:
         tables: at most one of each set of columns, as `merge_observations` gives them.
@@ -618,7 +620,7 @@ def shrink_ties(tables: Sequence[Observation]) -> list[Observation]:
         >>> alone = [Observation((j,), np.full(3, 60.0), 1.0) for j in (0, 1)]
         >>> pair = Observation((0, 1), even + 10 * odd, 50.0)
         >>> (shrink_ties([*alone, pair])[2].counts - even)[0].round(1).tolist()
-        [7.5, -7.5, 0.0]
+        [9.0, -8.7, -0.3]
     """
     alone, shrunk = {}, []
     for one in tables:
@@ -633,9 +635,12 @@ def shrink_ties(tables: Sequence[Observation]) -> list[Observation]:
         across, down = one.counts.sum(axis=1), one.counts.sum(axis=0)
         even = np.outer(across, q) + np.outer(p, down) - one.counts.sum() * np.outer(p, q)
         tie = one.counts - even
+        slope = np.outer(*(s * (np.arange(len(s)) - s @ np.arange(len(s))) for s in (p, q)))
+        slope *= float((tie * slope).sum()) / max(float((slope**2).sum()), 1e-300)
         freedom = math.prod(len(each) - 1 for each in (p, q))
         trace = math.prod(len(each) - 2 + len(each) * float(each @ each) for each in (p, q))
-        noise = float(np.mean(one.variance)) * trace * max(freedom - 2, 0)
-        size = float((tie**2).sum()) * freedom
-        shrunk.append(replace(one, counts=even + tie * max(1 - noise / size, 0)) if size else one)
+        noise = float(np.mean(one.variance)) * trace * max(freedom - 3, 0)
+        size = float(((tie - slope) ** 2).sum()) * freedom
+        kept = slope + (tie - slope) * max(1 - noise / size, 0) if size else tie
+        shrunk.append(replace(one, counts=even + kept))
     return shrunk
