@@ -10,8 +10,6 @@ from pydantic import Field
 from understudy.methods.base import Names
 from understudy.methods.registry import METHODS, configure, kind_of, options_of
 
-ALL = [(name, option) for name, kind in METHODS.items() for option in options_of(kind)]
-
 
 @pytest.mark.parametrize("name", METHODS)
 def test_all_options_are_told_in_their_order(name):
@@ -19,16 +17,15 @@ def test_all_options_are_told_in_their_order(name):
     assert [one.name for one in found] == [field.name for field in fields(METHODS[name])]
 
 
-@pytest.mark.parametrize(("name", "option"), ALL, ids=[f"{name}-{one.name}" for name, one in ALL])
-def test_each_option_has_a_type_and_a_meaning(name, option):
+@pytest.mark.parametrize("name", METHODS)
+def test_each_option_has_a_type_and_a_meaning(name):
     """The meaning is more than the list of values that stands beside it."""
-    values = {*re.findall(r"[\w-]+", option.type), "or", "and", "always"}
-    said = [word for word in re.findall(r"[\w-]+", option.meaning) if word not in values]
-    assert len(said) >= 2, option
-    assert option.meaning.endswith((".", ").")), option
-    assert "typing" not in option.type
-    assert "<class" not in option.type
-    assert "annotated" not in option.type.lower()
+    for option in options_of(METHODS[name]):
+        values = {*re.findall(r"[\w-]+", option.type), "or", "and", "always"}
+        said = [word for word in re.findall(r"[\w-]+", option.meaning) if word not in values]
+        assert len(said) >= 2, option
+        assert option.meaning.endswith((".", ").")), option
+        assert not re.search("typing|<class|annotated", option.type, re.IGNORECASE), option
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -51,6 +51,7 @@ CELLS = {
 
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("column", ["A", "B", "C", "D", "AZ", "CV", "XFD"])
+@pytest.mark.nightly(diagonal=True)
 def test_a_cell_costs_its_own_row(kind, column, tmp_path):
     path, cell = tmp_path / "a.xlsx", at(column, CELLS[kind])
     write_workbook(path, [HEAD, *ROWS])
