@@ -212,7 +212,7 @@ STORED |= {"terms", "ranks", "heaps"}
 END = r"(-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)"
 COLON = re.compile(r":(?=(?:[^`]*`[^`]*`)*[^`]*$)")  # of a product of factors
 FACTOR = re.compile(
-    r"(log\()?(`[^`]+`|[^\W\d]\w*)(?(1)(?: [+-] [0-9.]+(?:e[+-]?[0-9]+)?)?\))(?:\*\*[0-9]+)?"
+    r"(log\()?(`(?:[^`]|``)+`|[^\W\d]\w*)(?(1)(?: [+-] [0-9.]+(?:e[+-]?[0-9]+)?)?\))(?:\*\*[0-9]+)?"
 )
 COUNTED_BESIDE = {"table", "weighted-table"}
 MOMENTS = {"noisy score moments", "noisy weighted moments", "noisy term moments"}
@@ -1317,7 +1317,9 @@ class Release:
         states = {name: range(len(self.columns[name].labels)) for name in one["columns"]}
         fits = fits and all(own and {*own} <= {*states.get(name, ())} for name, own in sides)
         factors = [FACTOR.fullmatch(part) for text in terms for part in COLON.split(text)]
-        made = {*(name for name, _ in sides), *(found[2].strip("`") for found in factors if found)}
+        named = (found[2] for found in factors if found)
+        made = {n[1:-1].replace("``", "`") if n[0] == "`" else n for n in named}
+        made |= {name for name, _ in sides}
         own = [name for name in self.names if name in made]
         return fits and all(factors) and len(own) == len(made) and own == one["columns"]
 

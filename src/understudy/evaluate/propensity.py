@@ -68,6 +68,7 @@ from understudy.evaluate.scores import DEFINITIONS, Definition, Metric, Subgroup
 from understudy.inference import formulas as reading
 from understudy.inference.records import Records
 from understudy.schema import NUMERIC, Column, Schema
+from understudy.schema.expressions import split_outside
 
 Groups = NDArray[np.int64]
 
@@ -261,8 +262,7 @@ def written_models(formulas: Sequence[str], schema: Schema) -> tuple[Model, ...]
             columns = reading.columns_of(formula, schema.names)
         except InferenceError as error:
             raise MethodError(str(error)) from None
-        left, _, right = formula.partition("~")
-        if not (left.strip() and right.strip() and columns):
+        if len(sides := split_outside(formula, "~")) != 2 or not (all(sides) and columns):
             raise MethodError(
                 f"The formula {formula!r} has no outcome or no column; expected something like "
                 "'income ~ age + C(region)'."

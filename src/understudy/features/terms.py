@@ -58,17 +58,16 @@ from understudy.features.scores import (
     squared_length,
 )
 from understudy.schema import NUMERIC, Schema
-from understudy.schema.expressions import quote_name
+from understudy.schema.expressions import NAME, quote_name, read_name, split_outside
 
 MOST_POWER: Final = 4
 """Of a number in a term: of the next one hardly anything is told under noise."""
-_NAME = r"(?P<name>`[^`]+`|[^\W\d]\w*)"
+_NAME = rf"(?P<name>{NAME})"
 _NUMBER = r"[0-9.]+(?:e[+-]?[0-9]+)?"
 _FACTOR: Final = re.compile(
     rf"(?:{_NAME}|log\({_NAME.replace('name', 'inner')}(?: (?P<shift>[+-] {_NUMBER}))?\))"
     r"(?:\*\*(?P<power>[0-9]+))?"
 )
-_COLON: Final = re.compile(r":(?=(?:[^`]*`[^`]*`)*[^`]*$)")  # none in back quotes
 
 
 @dataclass(frozen=True, order=True)
@@ -108,7 +107,7 @@ class Factor:
             )
         name, power = found["name"] or found["inner"], int(found["power"] or 1)
         shift = float((found["shift"] or "0").replace(" ", ""))
-        return cls(name.strip("`"), found["inner"] is not None, shift, power)
+        return cls(read_name(name), found["inner"] is not None, shift, power)
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ class Term:
         Raises:
             MethodError: it is none.
         """
-        return cls(tuple(sorted(map(Factor.read, _COLON.split(text)))))
+        return cls(tuple(sorted(map(Factor.read, split_outside(text, ":")))))
 
     @property
     def columns(self) -> tuple[str, ...]:

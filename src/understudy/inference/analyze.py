@@ -61,6 +61,7 @@ from understudy.inference.set_answers import SetAnswer, set_answer
 from understudy.inference.weighted import is_weighted, weighted_answer
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.expressions import read_name
 
 
 def analyze_release(
@@ -328,7 +329,7 @@ def _limits(question: Question, schema: Schema) -> tuple[float, float]:
     if counted or question.kind == "std":
         return 0.0, math.inf
     if question.kind in ("mean", "quantile") and isinstance(question.asked, Estimand):
-        column = schema.columns.get(question.asked.expression)
+        column = schema.columns.get(read_name(question.asked.expression))
         if isinstance(column, NUMERIC):
             return column.bounds
     return -math.inf, math.inf

@@ -49,6 +49,7 @@ from understudy.inference.records import (
 )
 from understudy.inference.regression_models import Designs, Influences, finite_values, influences
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.expressions import read_name
 
 _PLACES, _FEW_PLACES = 64, 3
 
@@ -112,7 +113,7 @@ def _spread_points(
     """Each combination of states with every choice of places in its bins, as records."""
     named = formulas.constants(formulas.as_formula(estimand.expression))
     n = len(next(iter(states.values())))
-    most = 1 if estimand.expression in spread else _PLACES
+    most = 1 if read_name(estimand.expression) in spread else _PLACES
     while True:
         places = {
             name: state_places(schema.columns[name], named, most if name in spread else 1)

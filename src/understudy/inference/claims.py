@@ -50,14 +50,22 @@ from understudy.inference.records import Records, is_grouping, level_values
 from understudy.mechanisms.votes import MOST_TERMS, ClaimKind, Votes
 from understudy.schema import NUMERIC, Boolean, Continuous, Schema
 from understudy.schema.base import number_of
-from understudy.schema.expressions import Expression, level_state
+from understudy.schema.expressions import (
+    BRACED,
+    NAME,
+    Expression,
+    level_state,
+    read_name,
+    split_outside,
+    without_braces,
+)
 
 _PROBES: Final = 128
 _PIECE = re.compile(
-    r"`[^`]*`|\{[^{}]*\}|'[^']*'|\"[^\"]*\"|[^\W\d][\w.]*|\d[\w.]*|\s+|.", re.DOTALL
+    rf"`(?:[^`]|``)+`|{BRACED}|'[^']*'|\"[^\"]*\"|[^\W\d][\w.]*|\d[\w.]*|\s+|.", re.DOTALL
 )
 _CALL = re.compile(r"(C|log|np\.log)\((.*)\)", re.DOTALL)
-_LEVEL = re.compile(r"(`[^`]+`|[^\W\d]\w*)\s*=\s*([^=].*)", re.DOTALL)
+_LEVEL = re.compile(rf"({NAME})\s*=\s*([^=].*)", re.DOTALL)
 Factors = tuple[LevelValues | Computed, ...]
 
 
@@ -72,7 +80,7 @@ def model_terms(formula: str, schema: Schema) -> dict[str, Term]:
         InferenceError: it cannot be read, is not plain enough, or has too many terms.
     """
     require_plain(formula)
-    right = formula.partition("~")[2].strip()
+    _, right = split_outside(formula, "~")
     columns = formulas.columns_of(right, schema.names)
     if not columns:
         raise InferenceError(f"The formula {formula!r} has no predictor; name one.")
@@ -82,7 +90,7 @@ def model_terms(formula: str, schema: Schema) -> dict[str, Term]:
         for factor in term.factors:
             if factor.eval_method.value != "literal":
                 coded[factor.expr] = _factor(
-                    formulas.restore_names(factor.expr), factor.eval_method.value, schema
+                    formulas.factor_text(factor), factor.eval_method.value, schema
                 )
                 width *= len(coded[factor.expr])
         _require_few(width)
@@ -91,7 +99,8 @@ def model_terms(formula: str, schema: Schema) -> dict[str, Term]:
     _require_few(design.shape[1])
     found: dict[str, Term] = {}
     for encoded in design.model_spec.structure:
-        found |= zip(encoded.columns, _expand_term(encoded, coded), strict=True)
+        names = map(formulas.restore_label, encoded.columns)
+        found |= zip(names, _expand_term(encoded, coded), strict=True)
     _require_same(formula, found, design.to_numpy(dtype=np.float64), probes)
     return found
 
@@ -107,9 +116,8 @@ def outcome_term(expression: str, schema: Schema, *, two: bool) -> Term:
     Raises:
         InferenceError: it cannot be read, or is no number, or is not true or false.
     """
-    text = expression.strip()
-    bare = text[1:-1].strip() if text.startswith("{") and text.endswith("}") else text
-    name = bare.strip("`")
+    bare = without_braces(expression)
+    name = read_name(bare)
     column = schema.columns.get(name)
     if column is None:
         factor = _read_expression(bare, schema)
@@ -119,7 +127,7 @@ def outcome_term(expression: str, schema: Schema, *, two: bool) -> Term:
     if isinstance(column, NUMERIC):
         if two and column.bounds != (0, 1):
             raise InferenceError(f"{_not_true(bare)}, such as '{bare} > 0'.")
-        return (Computed(f"`{name}`"),)
+        return (Computed(f"`{name.replace('`', '``')}`"),)
     if isinstance(column, Boolean) or (two and column.n_ordinary == 2):
         return (LevelValues(name, (0.0, 1.0)),)
     if two or is_grouping(column):
@@ -139,7 +147,7 @@ def share_term(expression: str, schema: Schema) -> Term:
     match = _LEVEL.fullmatch(expression.strip())
     if match is None:
         return outcome_term(expression, schema, two=True)
-    name, level = match[1].strip("`"), match[2].strip().strip("'\"")
+    name, level = read_name(match[1]), match[2].strip().strip("'\"")
     column = schema.columns.get(name)
     if column is None:
         raise InferenceError(formulas.unknown(name, schema.names))
@@ -203,14 +211,14 @@ def _require_few(terms: int) -> None:
 def _factor(expression: str, method: str, schema: Schema) -> Factors:
     """A factor in all its columns: one for each level, if it has levels."""
     call = _CALL.fullmatch(expression)
-    name = call[2].strip().strip("`") if call and call[1] == "C" else expression
+    name = read_name(call[2]) if call and call[1] == "C" else expression
     column = schema.columns.get(name)
     if method == "python" and not (call and call[1] == "C"):
         return (_read_expression(expression, schema),)
     if column is None or (call and isinstance(column, NUMERIC)):
         raise InferenceError(f"A claim takes C() of a column with levels only, not {expression!r}.")
     if isinstance(column, NUMERIC):
-        return (Computed(f"`{name}`"),)
+        return (Computed(f"`{name.replace('`', '``')}`"),)
     if isinstance(column, Boolean) and not call:
         return (LevelValues(name, (0.0, 1.0)),)
     if not is_grouping(column) and not call:
@@ -477,14 +485,14 @@ def _quantile(parts: _Parts, schema: Schema) -> _Asked:
 
 
 def _model(votes: ClaimKind, parts: _Parts, schema: Schema) -> _Asked:
-    left, _, right = parts.formula.partition("~")
-    if not (left.strip() and right.strip()):
+    left, *right = split_outside(parts.formula, "~")
+    if not (left and any(right)):
         raise InferenceError(
             f"The kind {votes} needs an outcome and predictors, such as '{votes} income ~ age + "
             "sex: age > 0'."
         )
     written = written_out(votes, parts.formula, schema)
-    outcome = outcome_term(written.partition("~")[0], schema, two=votes == "logit")
+    outcome = outcome_term(split_outside(written, "~")[0], schema, two=votes == "logit")
     terms = model_terms(written, schema)
     wanted = _bare(parts.term)
     found = [name for name in terms if _bare(name) == wanted]

@@ -20,11 +20,11 @@ from understudy.features.grids import own_bins
 from understudy.inference import formulas
 from understudy.inference.bin_bias import end_scores
 from understudy.inference.contributions import cell_scores
-from understudy.inference.question import MODELS, OF_GROUPS, TWO_WAY, Estimand, words_of
+from understudy.inference.question import MODELS, OF_GROUPS, TWO_WAY, Estimand
 from understudy.inference.records import ABSENT, is_binned, numbers_around
 from understudy.schema import NUMERIC, Continuous, Schema
 from understudy.schema.coarsening import cuts_of, in_these_bins, with_cuts
-from understudy.schema.expressions import quote_name
+from understudy.schema.expressions import names_in, quote_name
 from understudy.schema.numeric import Numeric
 
 
@@ -145,7 +145,7 @@ def fewest_bins(estimand: Estimand, schema: Schema, kept: Collection[str]) -> Bi
 
 
 def _names_any(text: str, columns: Collection[str]) -> bool:
-    return bool(words_of(text) & {*columns})
+    return bool(names_in(text) & {*columns})
 
 
 def require_bins(estimand: Estimand, schema: Schema) -> None:

@@ -63,7 +63,7 @@ from understudy.mechanisms.weighted_tables import WeightedTable
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.coarsening import divides_usual, usual_bins
-from understudy.schema.expressions import quote_name, with_condition
+from understudy.schema.expressions import quote_name, split_outside, with_condition
 
 _BY_MOMENTS = (*RATIOS, "total", *MODELS, *MEASURED_ONLY)
 _SHARE = Fraction(1, 2)  # of the rest buys what is declared
@@ -381,14 +381,14 @@ def _nearby(estimand: Estimand) -> Iterator[tuple[str, str]]:
     """The same question of fewer columns, the most alike first."""
     kind = estimand.called or estimand.kind
     if estimand.kind in MODELS:
-        outcome, _, right = estimand.formula.partition("~")
+        outcome, right = split_outside(estimand.formula, "~")
         terms = formulas.split_terms(right)
         if len(terms) > 1:
             for left_out in reversed(range(len(terms))):
                 kept = [term for k, term in enumerate(terms) if k != left_out]
-                yield estimand.kind, f"{outcome.strip()} ~ {' + '.join(kept)}"
+                yield estimand.kind, f"{outcome} ~ {' + '.join(kept)}"
     elif estimand.kind != "correlation" and estimand.groups:
-        left = estimand.formula.partition("~")[0].strip()
+        left = split_outside(estimand.formula, "~")[0]
         for group in estimand.groups if len(estimand.groups) > 1 else ():
             yield kind, f"{left} ~ {quote_name(group)}"
         yield kind, left

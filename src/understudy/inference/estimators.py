@@ -25,6 +25,7 @@ from understudy.inference.contributions import edge_variance, ratio, sampling_co
 from understudy.inference.question import MODELS, SHARES, Estimand, Scores, refuse_derived
 from understudy.inference.records import Records
 from understudy.schema import Schema
+from understudy.schema.expressions import read_name, split_outside
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,8 @@ class Question:
     @property
     def additive(self) -> bool:
         """True if it models columns as they are, "a ~ b + c" say, without interactions."""
-        outcome, _, terms = self.formula.partition("~")
-        named = {part.strip() for part in (outcome, *terms.split("+"))}
+        outcome, *terms = split_outside(self.formula, "~")
+        named = {read_name(part) for side in (outcome, *terms) for part in split_outside(side, "+")}
         return self.kind in MODELS and named == {*self.columns}
 
     def answer(

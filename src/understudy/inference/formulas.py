@@ -11,16 +11,26 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache, lru_cache
-from keyword import iskeyword, kwlist
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy._arrays import Floats
 from understudy.errors import InferenceError, nearest
-from understudy.schema.expressions import python_tree, quote_name
+from understudy.schema.expressions import (
+    hide_names,
+    python_tree,
+    quote_name,
+    read_name,
+    show_names,
+    split_outside,
+    stand_in,
+    tree_text,
+    without_braces,
+)
 
 # The library of formulas, and pandas behind it, takes long, and few questions need it.
 if TYPE_CHECKING:
@@ -29,10 +39,8 @@ if TYPE_CHECKING:
 
 _EXPRESSION = "0 + {"  # an expression, as a formula with one column
 _BUILTINS = {"abs", "bool", "float", "int", "max", "min", "round"}
-_KEYWORD = re.compile(rf"`({'|'.join(kwlist)})`")
-_STAND_IN = re.compile(rf"`({'|'.join(kwlist)}) `")
-"""A column called like a word of Python, which the library leaves as it is even in code. A space
-behind it makes the library stand something else in, and no column ends in one."""
+_LOOKUP = re.compile(r"(?:(?<=:)|^)_column_[0-9a-f]+_(?=[:[]|$)")
+"""A column as it is, in the name of a coefficient."""
 _CONNECTIVES = {"and", "or", "not", "in", "is", "True", "False", "None", "if", "else"}
 _LOST = (AttributeError, RecursionError)
 """What the library ends in where brackets lack their other half, or nest without end."""
@@ -54,14 +62,15 @@ def _faults() -> tuple[type[Exception], ...]:
     return FormulaicError, SyntaxError, ArithmeticError, LookupError, TypeError, ValueError
 
 
-def restore_names(text: str) -> str:
-    """Return a part of a parsed formula with columns by their names (see `_STAND_IN`).
+def factor_text(factor: Any) -> str:
+    """Return a factor of a parsed formula as it was written; of a column as it is, the name."""
+    text = show_names(factor.expr)
+    return read_name(text) if factor.eval_method.value == "lookup" else text
 
-    Example:
-        >>> [restore_names(text) for text in ("`class ` == 'a'", "class ", "C(x)")]
-        ["`class` == 'a'", 'class', 'C(x)']
-    """
-    return text[:-1] if iskeyword(text[:-1]) else _STAND_IN.sub(r"`\1`", text)
+
+def restore_label(label: str) -> str:
+    """Return the name of a coefficient, with columns by their names."""
+    return show_names(_LOOKUP.sub(lambda found: read_name(show_names(found[0])), label))
 
 
 @lru_cache(maxsize=256)  # replicates ask the same of one set after another
@@ -76,7 +85,7 @@ def parse(formula: str) -> Formula:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SyntaxWarning)  # as in `python_tree`
-            return Formula(_KEYWORD.sub(r"`\1 `", formula))
+            return Formula(hide_names(formula))
     except _faults() + _LOST as error:
         words = (word for word in re.findall(r"\w+", _show_formula(formula)) if iskeyword(word))
         word = next((one for one in words if one not in _CONNECTIVES), "")
@@ -114,7 +123,9 @@ def has_predictor(formula: str, name: str) -> bool:
         (True, False)
     """
     terms = _terms(_parts(parse(formula))[-1])
-    return any([restore_names(one.expr) for one in term.factors] == [name] for term in terms)
+    return any(
+        [read_name(show_names(one.expr)) for one in term.factors] == [name] for term in terms
+    )
 
 
 def unknown(name: str, table: Iterable[str]) -> str:
@@ -139,23 +150,21 @@ def split_comparisons(formula: str) -> Iterator[str]:
         ['income > 25000', '3 <= age < 7']
     """
     for code in _codes(formula):
-        tree, quoted = python_tree(code)
-        for node in ast.walk(tree):
+        for node in ast.walk(python_tree(code)):
             if isinstance(node, ast.Compare):
-                yield text_of(node, quoted)
+                yield tree_text(node)
 
 
 def comparisons(formula: str) -> Iterator[tuple[str, object]]:
     """Each column that a formula tests for being equal, or not, to a constant; and the constant."""
     for code in _codes(formula):
-        tree, quoted = python_tree(code)
-        for node in ast.walk(tree):
+        for node in ast.walk(python_tree(code)):
             if not (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)):
                 continue
             sides = (node.left, node.comparators[0])
             for column, constant in (sides, sides[::-1]):
                 if isinstance(column, ast.Name) and isinstance(constant, ast.Constant):
-                    yield quoted.get(column.id, column.id), constant.value
+                    yield column.id, constant.value
 
 
 def constants(formula: str) -> tuple[float, ...]:
@@ -168,7 +177,7 @@ def constants(formula: str) -> tuple[float, ...]:
     found = {
         float(node.value)
         for code in _codes(formula)
-        for node in ast.walk(python_tree(code)[0])
+        for node in ast.walk(python_tree(code))
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float)
     }
     return tuple(sorted(found | {-number for number in found}))
@@ -185,7 +194,7 @@ def factors_of_terms(formula: str) -> tuple[tuple[tuple[str, bool], ...], ...]:
     terms = (term for part in _parts(parse(formula)) for term in _terms(part))
     each = ([one for one in term.factors if one.eval_method.value != "literal"] for term in terms)
     return tuple(
-        tuple((restore_names(one.expr), one.eval_method.value == "lookup") for one in factors)
+        tuple((factor_text(one), one.eval_method.value == "lookup") for one in factors)
         for factors in each
         if factors
     )
@@ -197,19 +206,19 @@ def split_groups(formula: str) -> tuple[str, str]:
     Raises:
         InferenceError: nothing stands before the tilde, or after it.
     """
-    left, tilde, right = formula.partition("~")
-    if not left.strip() or (tilde and not right.strip()):
+    left, *right = split_outside(formula, "~")
+    if not left or right == [""]:
         raise InferenceError(
             f"The formula {formula!r} is incomplete; expected an expression such as "
             "'log(income + 1)', or one by groups such as 'income ~ sex'."
         )
-    return without_braces(left.strip()), right.strip()
+    return without_braces(left), " ~ ".join(right)
 
 
 def split_terms(formula: str) -> tuple[str, ...]:
     """Expressions of "x + y", each as it could stand alone."""
     terms = _terms(parse(f"0 + {formula}"))
-    return tuple(without_braces(restore_names(str(term)).strip()) for term in terms)
+    return tuple(without_braces(show_names(str(term))) for term in terms)
 
 
 def as_formula(expression: str) -> str:
@@ -224,12 +233,6 @@ def _show_formula(formula: str) -> str:
     return formula.removeprefix(_EXPRESSION).removesuffix("}")
 
 
-def without_braces(expression: str) -> str:
-    """An expression without the braces that it would need within a formula."""
-    braced = expression.startswith("{") and expression.find("}") == len(expression) - 1
-    return expression[1:-1].strip() if braced else expression
-
-
 def read_crossing(terms: str, known: Iterable[str]) -> tuple[str, ...]:
     """Column names in "a + b", in the order written.
 
@@ -237,18 +240,15 @@ def read_crossing(terms: str, known: Iterable[str]) -> tuple[str, ...]:
         InferenceError: it cannot be read, or a term is not simply a column.
     """
     table = tuple(known)
-    plain = tuple(dict.fromkeys(name.strip() for name in terms.split("+")))
-    if set(plain) <= set(table) and all(name.isidentifier() for name in plain):
+    plain = tuple(dict.fromkeys(map(read_name, split_outside(terms, "+"))))
+    if set(plain) <= set(table):
         return plain  # as most are: the library need not be loaded to say so
     columns_of(terms, table)
-    names = [restore_names(str(term)) for term in _terms(parse(f"0 + {terms}"))]
-    for name in names:
-        if name not in table:
-            raise InferenceError(
-                f"Expected column names joined by +, got {name!r} among them; for a condition or a "
-                "transformed column take the kind mean or proportion."
-            )
-    return tuple(names)
+    other = next((term for term in plain if term not in table), terms)
+    raise InferenceError(
+        f"Expected column names joined by +, got {other!r} among them; for a condition or a "
+        "transformed column take the kind mean or proportion."
+    )
 
 
 def no_number(expression: str) -> str:
@@ -290,7 +290,7 @@ def evaluate(expression: str, frame: pd.DataFrame) -> Floats:
         InferenceError: it cannot be computed, is not one number a record, or is not finite.
     """
     if is_plain(expression, frame):  # itself: a formula would take milliseconds to say so
-        values = frame[expression].to_numpy(dtype=np.float64)
+        values = frame[read_name(expression)].to_numpy(dtype=np.float64)
     else:
         design = matrices(as_formula(expression), frame)
         if design.shape[1] != 1:
@@ -306,8 +306,8 @@ def evaluate(expression: str, frame: pd.DataFrame) -> Floats:
 
 def is_plain(expression: str, frame: pd.DataFrame) -> bool:
     """Return whether an expression is the plain name of a column of numbers or truth values."""
-    named = expression.isidentifier() and expression in frame.columns
-    return named and frame[expression].dtype in (np.float64, np.bool_)
+    name = read_name(expression)
+    return name in frame.columns and frame[name].dtype in (np.float64, np.bool_)
 
 
 def matrices(formula: str, frame: pd.DataFrame) -> pd.DataFrame:
@@ -327,8 +327,8 @@ def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
     """
     from formulaic import model_matrix
 
-    if words := [name for name in frame.columns if iskeyword(name)]:
-        frame = frame.assign(**{f"{name} ": frame[name] for name in words})
+    hidden = {name: stand_in(name) for name in frame.columns if quote_name(name) != name}
+    frame = frame.rename(columns=hidden) if hidden else frame
     try:
         with np.errstate(all="ignore"):  # what is not finite is refused by the caller, in words
             design: pd.DataFrame = model_matrix(layout, frame, context={}, na_action="ignore")
@@ -342,22 +342,10 @@ def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
             f"The formula {_show_formula(formula)!r} cannot be computed on this release: "
             f"{_first_line(error)}."
         ) from None
-    if words:
+    if hidden:
         for side in (design.lhs, design.rhs) if hasattr(design, "rhs") else (design,):
-            side.columns = [_restore_label(label, words) for label in side.columns]
+            side.columns = [restore_label(label) for label in side.columns]
     return design
-
-
-def _restore_label(label: str, names: Iterable[str]) -> str:
-    """The name of a coefficient, with columns by their names.
-
-    Args:
-        label: as the library has it.
-        names: of columns that have stand-ins.
-    """
-    for name in names:
-        label = re.sub(rf"(?<!\w){name} (?=[`:[]|$)", name, label)
-    return label
 
 
 def _names(formula: str) -> Iterator[str]:
@@ -380,21 +368,21 @@ def _codes(formula: str) -> Iterator[str]:
 def _factors(formula: str) -> Iterator[tuple[str, bool]]:
     """Each factor that is no plain number, and whether it is more than the name of a column."""
     expression = _show_formula(formula)
-    if expression != formula and expression.isidentifier() and not iskeyword(expression):
-        yield expression, False  # as most are: the library need not be loaded to say so
+    name = read_name(expression)
+    if expression != formula and name and quote_name(name) in (expression, name):
+        yield name, False  # as most are: the library need not be loaded to say so
         return
     for part in _parts(parse(formula)):
         for term in _terms(part):
             for factor in term.factors:
                 if factor.eval_method.value != "literal":
-                    yield restore_names(factor.expr), factor.eval_method.value == "python"
+                    yield factor_text(factor), factor.eval_method.value == "python"
 
 
 def _python_names(code: str) -> Iterator[str]:
-    tree, quoted = python_tree(code)
-    for node in ast.walk(tree):
+    for node in ast.walk(python_tree(code)):
         if isinstance(node, ast.Name):
-            yield quoted.get(node.id, node.id)
+            yield node.id
         if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
             raise InferenceError(f"The formula uses {node.attr!r}, which is not for formulas.")
 
@@ -416,7 +404,7 @@ def _first_line(error: Exception) -> str:
     """Return the first line of a library's message on a fault, without colours."""
     if isinstance(error, _LOST):
         return "its brackets do not fit together"
-    text = str(error.args[0] if error.args else error)
+    text = show_names(str(error.args[0] if error.args else error))
     plain = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", text)
     return plain.strip().splitlines()[0].rstrip(".") if plain.strip() else type(error).__name__
 
@@ -434,31 +422,21 @@ def required_conditions(where: str, known: Collection[str]) -> Iterator[tuple[st
     """
     if not where:
         return
-    tree, quoted = python_tree(where)
-    ahead = [tree.body]
+    tree = python_tree(where)
+    ahead = [tree]
     while ahead:
         node = ahead.pop()
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
             ahead += [node.right, node.left]
-        elif len(columns := columns_in(node, quoted, known)) == 1:
-            yield min(columns), where if node is tree.body else text_of(node, quoted)
+        elif len(columns := columns_in(node, known)) == 1:
+            yield min(columns), where if node is tree else tree_text(node)
 
 
-def columns_in(node: ast.AST, quoted: Mapping[str, str], known: Collection[str]) -> set[str]:
+def columns_in(node: ast.AST, known: Collection[str]) -> set[str]:
     """Columns that a part of an expression names.
 
     Args:
         node: the part.
-        quoted: stand-in → name that stood in back-ticks.
         known: names of columns.
     """
-    named = (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
-    return {quoted.get(name, name) for name in named} & {*known}
-
-
-def text_of(node: ast.AST, quoted: Mapping[str, str]) -> str:
-    """A part of an expression as it was written; arguments as above."""
-    text = ast.unparse(node)
-    for stand_in, name in quoted.items():
-        text = text.replace(stand_in, quote_name(name))
-    return text
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} & {*known}

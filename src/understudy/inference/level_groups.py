@@ -20,7 +20,7 @@ from understudy.inference.conditions import is_in_slot, state_values
 from understudy.inference.question import TWO_WAY, Estimand, group_terms
 from understudy.schema import Categorical, Ordinal, Schema
 from understudy.schema.coarsening import Groups, grouped_column
-from understudy.schema.expressions import python_tree
+from understudy.schema.expressions import python_tree, tree_text
 
 
 @dataclass(frozen=True)
@@ -160,14 +160,14 @@ def _parts(texts: Iterable[str], schema: Schema) -> Iterator[tuple[str, str]]:
     The text is "" where the column stands by itself, so that its levels are told apart.
     """
     for whole in texts:
-        tree, quoted = python_tree(whole)
-        ahead: list[ast.AST] = [tree.body]
+        tree = python_tree(whole)
+        ahead: list[ast.AST] = [tree]
         while ahead:
             node = ahead.pop()
-            columns = formulas.columns_in(node, quoted, schema.names)
+            columns = formulas.columns_in(node, schema.names)
             if len(columns) > 1:
                 ahead += ast.iter_child_nodes(node)
             elif columns and isinstance(node, ast.Name):
                 yield min(columns), ""
             elif columns:
-                yield min(columns), whole if node is tree.body else formulas.text_of(node, quoted)
+                yield min(columns), whole if node is tree else tree_text(node)

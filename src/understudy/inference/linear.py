@@ -105,6 +105,7 @@ from understudy.inference.slot_moments import (
 )
 from understudy.inference.term_moments import TermMatrix
 from understudy.schema import NUMERIC, Column, Continuous, Schema
+from understudy.schema.expressions import read_name
 
 
 def are_firm(shown: Floats, squared: Floats) -> NDArray[np.bool_]:
@@ -1204,7 +1205,7 @@ def _of_groups(
 
 
 def _values(estimand: Estimand, frame: pd.DataFrame) -> Floats:
-    plain = estimand.expression.strip("`")
+    plain = read_name(estimand.expression)
     if plain in frame:
         return np.asarray(frame[plain], dtype=np.float64)[:, None]
     return formulas.evaluate(estimand.expression, frame)[:, None]

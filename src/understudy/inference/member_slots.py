@@ -10,12 +10,13 @@ from typing import Any, Final
 
 import polars as pl
 
-from understudy.inference.question import MODELS, RATIOS, words_of
+from understudy.inference.question import MODELS, RATIOS
 from understudy.inference.records import Records
 from understudy.inference.second_moments import MomentMatrix
 from understudy.inference.slot_moments import SlotMoments
 from understudy.release.households import members_of
 from understudy.schema import Rule, Schema
+from understudy.schema.expressions import names_in
 from understudy.schema.geography import Geography
 from understudy.schema.households import NO_MEMBER, Members, slot_column, state_of_nobody
 
@@ -113,7 +114,7 @@ def asked_members(formula: str, schema: Schema) -> MemberSlots | None:
         schema: of the release.
     """
     form = schema.members
-    if form is None or not words_of(formula) & {*form.columns}:
+    if form is None or not names_in(formula) & {*form.columns}:
         return None
     known: MemberSlots = schema.worked_out.setdefault("members", MemberSlots(schema, form))
     return known

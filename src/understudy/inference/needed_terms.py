@@ -208,12 +208,8 @@ def _factor_sets(formula: str, schema: Schema) -> Iterable[set[Term]]:
     for factors in formulas.factors_of_terms(formula):
         own = {_ONE}
         for expression, is_name in factors:
-            quoted: dict[str, str] = {}
-            tree: ast.expr = ast.Name(expression.strip("`"))
-            if not is_name:
-                whole, quoted = python_tree(expression)
-                tree = whole.body
-            own = _multiply(own, _Polynomials(schema, quoted).read(tree))
+            tree = ast.Name(expression) if is_name else python_tree(expression)
+            own = _multiply(own, _Polynomials(schema).read(tree))
         yield own
 
 
@@ -230,15 +226,10 @@ def _product(one: Term, other: Term) -> Term:
 
 
 class _Polynomials:
-    """Reads expressions as polynomials.
+    """Reads expressions as polynomials of columns of a schema."""
 
-    Args:
-        schema: of their columns.
-        quoted: column of each stand-in for a name in back-quotes.
-    """
-
-    def __init__(self, schema: Schema, quoted: Mapping[str, str]) -> None:
-        self._schema, self._quoted = schema, quoted
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
 
     def read(self, node: ast.expr) -> set[Term]:
         """The products that an expression is a sum of.
@@ -246,15 +237,14 @@ class _Polynomials:
         Raises:
             NoPolynomialError: it is no such sum.
         """
-        names = {self._name(one) for one in ast.walk(node) if isinstance(one, ast.Name)}
-        columns = names & set(self._schema.names)
+        columns = formulas.columns_in(node, self._schema.names)
         levels = [k for k in columns if not isinstance(self._schema.columns[k], NUMERIC)]
         if len(columns) == 1 and levels:
             return {_ONE, Term((Factor(levels[0]),))}
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
             return {_ONE}
         if isinstance(node, ast.Name) and columns:
-            return {Term((Factor(self._name(node)),))}
+            return {Term((Factor(node.id),))}
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
             return self.read(node.operand)
         if isinstance(node, ast.BinOp):
@@ -316,8 +306,8 @@ class _Polynomials:
         """Slope, constant and column of an affine expression; no column for a constant."""
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
             return 0.0, float(node.value), ""
-        if isinstance(node, ast.Name) and self._name(node) in self._schema.names:
-            return 1.0, 0.0, self._name(node)
+        if isinstance(node, ast.Name) and node.id in self._schema.names:
+            return 1.0, 0.0, node.id
         if isinstance(node, ast.BinOp):
             (a, b, x), (c, d, y) = self._line(node.left), self._line(node.right)
             if isinstance(node.op, ast.Add | ast.Sub) and not (x and y):
@@ -328,9 +318,6 @@ class _Polynomials:
             if isinstance(node.op, ast.Div) and not y and d:
                 return a / d, b / d, x
         raise NoPolynomialError(ast.unparse(node))
-
-    def _name(self, node: ast.Name) -> str:
-        return self._quoted.get(node.id, node.id)
 
 
 _MOST: Final = 8  # of a power in a formula; terms have less

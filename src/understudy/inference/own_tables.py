@@ -46,6 +46,7 @@ from understudy.release.measurement import Measurement
 from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.coarsening import cuts_of, in_these_bins
+from understudy.schema.expressions import read_name
 
 
 @dataclass(frozen=True)
@@ -268,7 +269,7 @@ def is_counted(estimand: Estimand) -> bool:
         return bool(estimand.groups or estimand.conditions)
     if estimand.kind in TWO_WAY:
         terms, _ = group_terms(estimand.kind, estimand.formula)
-        plain = all(term.strip("`") in estimand.columns for term in terms)
+        plain = all(read_name(term) in estimand.columns for term in terms)
         return bool(estimand.where) or not plain
     counted = estimand.kind in SHARES or estimand.called == "count"
     return counted and bool(estimand.conditions or estimand.expression)
@@ -281,7 +282,7 @@ def _ungrouped_columns(estimand: Estimand, schema: Schema) -> set[str]:
         kept |= {*estimand.used}
     elif estimand.kind in TWO_WAY:
         terms, _ = group_terms(estimand.kind, estimand.formula)
-        kept |= {term.strip("`") for term in terms} & {*schema.names}
+        kept |= {read_name(term) for term in terms} & {*schema.names}
     return kept
 
 
@@ -347,7 +348,7 @@ def _require_values(estimand: Estimand, schema: Schema) -> None:
     """
     if estimand.kind in TWO_WAY:
         for term in group_terms(estimand.kind, estimand.formula)[0]:
-            if term.strip("`") not in schema.columns:
+            if read_name(term) not in schema.columns:
                 state_values(term, schema)
         require_possible(traits_of(estimand, schema), schema, estimand.where)
     elif estimand.kind != "quantile" and estimand.expression:

@@ -38,6 +38,7 @@ from understudy.dp.released import Noise, Released
 from understudy.errors import InferenceError, suggestion
 from understudy.mechanisms.regression import NoisyRegression, NormalEquations
 from understudy.release.release import Release
+from understudy.schema.expressions import read_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +53,7 @@ RIDGE: Final = 4.0
 """Standard deviations of the noise that a ridge adds."""
 
 _SMALLEST: Final = 1e-12  # of the largest eigenvalue: below it is what rounding leaves of 0
-_NAME = r"(?:`[^`]+`|[^\W\d][\w.]*)"
+_NAME = r"(?:`(?:[^`]|``)+`|[^\W\d][\w.]*)"
 _FORMULA = re.compile(rf"\s*({_NAME})\s*~\s*({_NAME}(?:\s*\+\s*{_NAME})*)\s*")
 
 
@@ -131,7 +132,7 @@ def read_formula(formula: str) -> tuple[str, tuple[str, ...]]:
             "size', in back-ticks where they have spaces or signs. An intercept is always included."
         )
     response, *predictors = re.findall(_NAME, formula)
-    return response.strip("`"), tuple(name.strip("`") for name in predictors)
+    return read_name(response), tuple(map(read_name, predictors))
 
 
 def require_repair(repair: str) -> None:

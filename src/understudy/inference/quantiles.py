@@ -63,6 +63,7 @@ from understudy.inference.records import cell_points
 from understudy.release.measurement import Measurement
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.coarsening import bin_starts
+from understudy.schema.expressions import read_name
 
 _LAPLACE_KURTOSIS = 3.0
 _MOST_WEIGHTS = 2**20  # that are in memory at once
@@ -353,7 +354,7 @@ def expected_halves(
         Name of each, and half of its interval of 95 % by noise and bins, and by sampling; NaN for
         a group without records.
     """
-    p, column = estimand.probability, schema.columns.get(estimand.expression)
+    p, column = estimand.probability, schema.columns.get(read_name(estimand.expression))
     cells = schema.table(estimand.columns).n_cells / max(len(scores.names), 1)
     spread, found = Z_95 * np.sqrt(p * (1 - p)), []
     for group, name in enumerate(scores.names):

@@ -39,33 +39,32 @@ from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Sc
 from understudy.schema.base import Code, LevelMap
 from understudy.schema.derived import rule_text
 from understudy.schema.expressions import (
+    BRACED,
+    NAME,
     Expression,
     join_conditions,
     level_state,
     level_test,
+    names_in,
     python_tree,
     quote_name,
+    read_name,
+    split_outside,
     times_as_places,
+    tree_text,
     with_condition,
+    without_braces,
 )
 
-_PYTHON: Final = re.compile(
-    r"(\{[^{}]*\})|([A-Za-z_][\w.]*\()|(`[^`]*`|[A-Za-z_]\w*)|(.)", re.DOTALL
-)
+_PYTHON: Final = re.compile(rf"({BRACED})|([A-Za-z_][\w.]*\()|({NAME})|(.)", re.DOTALL)
 _OF_EXPRESSIONS: Final = ("mean", "std", "gini", "quantile", "total", "proportion")
-
-
-def words_of(formula: str) -> set[str]:
-    """Words of a formula that may be columns: what stands in quotes is none."""
-    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", formula)
-    return set(re.findall(r"`([^`]*)`", bare)) | set(re.findall(r"\w+", bare))
 
 
 def derived_in(formula: str, schema: Schema) -> tuple[str, ...]:
     """Derived columns that a formula names, in the order of the release."""
     if not schema.derived:
         return ()
-    words = words_of(formula)
+    words = names_in(formula)
     return tuple(name for name in schema.derived if name in words)
 
 
@@ -104,11 +103,9 @@ def written_out(kind: str, formula: str, schema: Schema) -> str:
         if kind == "table":
             refuse_derived(formula, schema)
         return "".join(_formula(formula, schema))
-    left, tilde, right = formula.partition("~")
-    refuse_derived(right, schema)
-    bare = left.strip()
-    whole = bare[1:-1] if bare.startswith("{") and bare.endswith("}") else bare
-    return f"{_python(whole, schema)} {tilde}{right}".rstrip()
+    left, *right = split_outside(formula, "~")
+    refuse_derived(" ~ ".join(right), schema)
+    return " ~ ".join([_python(without_braces(left), schema), *right])
 
 
 def refuse_derived(formula: str, schema: Schema) -> None:
@@ -134,7 +131,7 @@ def _formula(text: str, schema: Schema) -> Iterator[str]:
         elif call:
             place = _find_closing(text, place)
             yield _python(text[match.start() : place], schema)
-        elif name and name.strip("`") in schema.derived:
+        elif name and read_name(name) in schema.derived:
             yield f"{{{_python(name, schema)}}}"
         else:
             yield match.group()
@@ -154,55 +151,37 @@ def _python(code: str, schema: Schema) -> str:
     if not derived_in(code, schema):
         return code
     try:
-        tree, quoted = python_tree(code.strip())
+        tree = python_tree(code)
     except (SyntaxError, ValueError):
         return code
-    columns = {name: quote_name(name) for name in schema.declared if quote_name(name) != name}
-    stand_ins = {shown: f"_quoted_{k}_" for k, shown in enumerate(columns.values())}
-    body = _WrittenOut(schema, quoted, {n: stand_ins[s] for n, s in columns.items()}).visit(
-        tree.body
-    )
-    text = ast.unparse(body)
-    for shown, name in stand_ins.items():
-        text = text.replace(name, shown)
-    return text
+    return tree_text(_WrittenOut(schema).visit(tree))
 
 
 class _WrittenOut(ast.NodeTransformer):
-    """Replaces derived columns by their rules, and names with spaces by stand-ins.
+    """Replaces derived columns by their rules."""
 
-    Args:
-        schema: of the release.
-        quoted: column of each stand-in of the formula that was read.
-        stand_ins: stand-in of each column whose name is no word.
-    """
-
-    def __init__(
-        self, schema: Schema, quoted: Mapping[str, str], stand_ins: Mapping[str, str]
-    ) -> None:
-        self._schema, self._quoted, self._stand_ins = schema, quoted, stand_ins
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         called = [self.visit(arg) for arg in node.args]
         return ast.Call(node.func, called, [self.visit(word) for word in node.keywords])
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        name = self._quoted.get(node.id, node.id)
-        column = self._schema.derived.get(name)
+        column = self._schema.derived.get(node.id)
         if column is None:
-            return ast.Name(self._stand_ins.get(name, name), ast.Load())
+            return node
         if isinstance(column.derived, LevelMap) or Expression.read(column.derived or "").cuts:
-            raise InferenceError(_refusal(name, self._schema))
+            raise InferenceError(_refusal(node.id, self._schema))
         return self._rule(column)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         test = level_test(node)
-        name = "" if test is None else self._quoted.get(test[0], test[0])
-        column = self._schema.derived.get(name)
+        column = None if test is None else self._schema.derived.get(test[0])
         if test is None or column is None:
             return self.generic_visit(node)
         try:
-            condition = self._condition(name, column, test[1])
+            condition = self._condition(test[0], column, test[1])
         except ValueError as error:
             raise InferenceError(f"The formula {error}.") from None
         if condition is None:
@@ -542,14 +521,13 @@ def split_probability(formula: str) -> tuple[float | None, str]:
 
 def _joined_parts(formula: str) -> str:
     """A formula with & and | for `and` and `or`, in its left side and in braces on the right."""
-    left, tilde, right = formula.partition("~")
-    right = re.sub(r"\{([^{}]*)\}", lambda found: f"{{{join_conditions(found[1])}}}", right)
-    own = formulas.without_braces(left.strip())
+    left, *right = split_outside(formula, "~")
+    own = without_braces(left)
     found = join_conditions(own)
-    if found == own:
-        return f"{left}{tilde}{right}"
-    braced = tilde or own != left.strip()
-    return f"{{{found}}} {tilde}{right}".rstrip() if braced else found
+    if found != own:
+        left = f"{{{found}}}" if right or own != left else found
+    braced = (re.sub(BRACED, lambda one: f"{{{join_conditions(one[0][1:-1])}}}", r) for r in right)
+    return " ~ ".join([left, *braced])
 
 
 _CONDITION: Final = re.compile(
@@ -568,7 +546,7 @@ def split_condition(formula: str, schema: Schema) -> tuple[str, str]:
     found = _CONDITION.fullmatch(formula)
     if found is None or ("where" in schema.names and found["where"][0] in "+-*/:~)<>=!&|,"):
         return formula, ""
-    return found["formula"], formulas.without_braces(found["where"].strip())
+    return found["formula"], without_braces(found["where"])
 
 
 def _condition_columns(where: str, known: Iterable[str]) -> tuple[str, ...]:
@@ -621,15 +599,15 @@ def _suggest_kind(kind: str) -> str:
 
 
 def _model(kind: str, formula: str, schema: Schema) -> Estimand:
-    left, tilde, right = formula.partition("~")
-    if not (left.strip() and tilde and right.strip()):
+    left, *right = split_outside(formula, "~")
+    if not left or len(right) != 1 or not right[0]:
         raise InferenceError(
             f"The kind {kind} needs an outcome and predictors, such as 'income ~ age + C(region)'; "
             f"got {formula!r}."
         )
     columns = formulas.columns_of(formula, schema.names)
     _require_levels(formula, schema)
-    outcome = left.strip().strip("`")
+    outcome = read_name(left)
     if outcome in schema.columns:
         _require_outcome(kind, outcome, schema)
         if formulas.has_predictor(formula, outcome):
@@ -646,10 +624,11 @@ def _of_two(kind: str, formula: str, schema: Schema) -> Estimand:
     columns = formulas.columns_of(formula, schema.names)
     _require_levels(formula, schema)
     for term in numbers:
-        if term.strip("`") in schema.columns and is_grouping(schema.columns[term.strip("`")]):
+        column = schema.columns.get(read_name(term))
+        if column is not None and is_grouping(column):
             raise InferenceError(formulas.no_number(term))
     for term in groups:
-        column = schema.columns.get(term.strip("`"))
+        column = schema.columns.get(read_name(term))
         many = column is not None and (is_binned(column) or column.n_ordinary != 2)
         if many and kind != "independence":
             raise InferenceError(formulas.not_two(term))
@@ -672,7 +651,7 @@ def group_terms(kind: str, formula: str) -> tuple[tuple[str, ...], tuple[str, ..
         InferenceError: the formula has not two terms.
     """
     left, right = formulas.split_groups(formula) if kind in OF_GROUPS else ("", formula)
-    terms = formulas.split_terms(right) if right and "~" not in right else ()
+    terms = formulas.split_terms(right) if right and len(split_outside(right, "~")) == 1 else ()
     if len(terms) != 2 - bool(left):
         name, _, example = _TWO_TERMS[kind]
         raise InferenceError(
@@ -771,7 +750,7 @@ def _by_groups(kind: str, formula: str, schema: Schema) -> Estimand:
     expression, right = formulas.split_groups(formula)
     groups, split = _read_groups(right, schema)
     by = (*groups, *(_condition_columns(split, schema.names) if split else ()))
-    plain = expression.strip("`")
+    plain = read_name(expression)
     if plain in schema.columns and _shown_by_level(kind, plain, schema):
         if plain in groups:
             raise InferenceError(_same_on_both_sides(formula, {plain}))
@@ -792,7 +771,7 @@ def _read_groups(text: str, schema: Schema) -> tuple[tuple[str, ...], str]:
     if "{" not in text:
         return (formulas.read_crossing(text, schema.names) if text else ()), ""
     terms = formulas.split_terms(text)
-    conditions = [term for term in terms if term.strip("`") not in schema.names]
+    conditions = [term for term in terms if read_name(term) not in schema.names]
     if len(conditions) > 1:
         raise InferenceError(
             f"Groups are columns and at most one condition, got {text!r}; cross them in one "
@@ -801,7 +780,7 @@ def _read_groups(text: str, schema: Schema) -> tuple[tuple[str, ...], str]:
     formulas.columns_of(text, schema.names)
     _require_levels(text, schema)
     split = conditions[0] if conditions else ""
-    return tuple(term.strip("`") for term in terms if term not in conditions), split
+    return tuple(read_name(term) for term in terms if term not in conditions), split
 
 
 def _shown_by_level(kind: str, name: str, schema: Schema) -> bool:

@@ -112,6 +112,7 @@ from understudy.release.release import Release, once
 from understudy.release.shape import MOST, Kind
 from understudy.schema import NUMERIC, Column, Continuous, Integer, Schema
 from understudy.schema.coarsening import number_text
+from understudy.schema.expressions import read_name
 
 AdvisedKind = Literal["rules", "release", "bounds", "count", "domain", "declare", "line"]
 
@@ -572,7 +573,7 @@ def _parts(question: Question, schema: Schema) -> tuple[Estimand, ...] | None:
         texts, own = list(asked.conditions), (asked,) * bool(asked.expression)
     elif asked.kind in (*TWO_WAY, *OF_GROUPS):
         groups, numbers = group_terms(asked.kind, asked.formula)
-        terms = [term for term in groups if term.strip("`") not in schema.columns]
+        terms = [term for term in groups if read_name(term) not in schema.columns]
         texts = [*asked.conditions, *terms, *numbers]
         own = ()
     else:

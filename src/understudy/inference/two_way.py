@@ -62,6 +62,7 @@ from understudy.inference.second_moments import LostInNoiseError, MomentMatrix
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.schema import Schema
+from understudy.schema.expressions import read_name
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class Trait:
             UntoldError: states do not tell whether it holds.
             InferenceError: no condition that holds for some and not for others.
         """
-        plain = text.strip("`")
+        plain = read_name(text)
         if plain in schema.columns:
             return cls.of_levels(plain, schema)
         trait = cls.of_values(text, schema)

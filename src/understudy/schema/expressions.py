@@ -2,9 +2,9 @@
 
 `weight / height ** 2`, `income > 0`, `cut(age, 18, 65)`: arithmetic (`+ - * / **`), parentheses,
 numbers, `abs` and `floor`; comparisons, joined by `and` and `or`, or by `&` and `|` (which need
-parentheses); and `cut`, which says in which interval a number lies. Names with spaces stand in
-back-ticks. Nothing else is read, and nothing written is ever run: the tree of the text is walked,
-node by node (below).
+parentheses); and `cut`, which says in which interval a number lies. Names with spaces or signs
+stand in back-ticks; a back-tick within one is doubled. Nothing else is read, and nothing written is
+ever run: the tree of the text is walked, node by node (below).
 
 **What an expression is for each record, and what it can be at all by the declarations alone.**
 
@@ -19,10 +19,12 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
 from keyword import iskeyword
 from typing import Any, Final
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +34,19 @@ from understudy.schema.base import Code, same_value, text_of
 from understudy.schema.columns import NUMERIC, Column
 from understudy.schema.temporal import Calendar
 
-_NAME, _TEXT = r"`[^`]+`|[^\W\d]\w*", r"""'[^'\n]*'|"[^"\n]*\""""
+_QUOTED: Final = r"`(?:[^`]|``)+`"
+NAME: Final = rf"{_QUOTED}|[^\W\d]\w*"
+"""A column's name, in back-ticks or without."""
+_TEXT = r"""'[^'\n]*'|"[^"\n]*\""""
+_TOKEN: Final = re.compile(rf"{_TEXT}|(?P<name>{NAME})|.", re.DOTALL)
+BRACED: Final = rf"\{{(?:{_TEXT}|{_QUOTED}|[^{{}}])*\}}"
+"""An expression in braces."""
+_STAND_IN: Final = re.compile(r"_column_([0-9a-f]+)_")
 _COMPARED = r"==|!=|<=|>=|<|>"
 _BESIDE_TEXT = re.compile(
-    rf"(?P<left>{_NAME})\s*(?P<op>{_COMPARED})\s*(?P<after>{_TEXT})"
-    rf"|(?P<before>{_TEXT})\s*(?P<turned>{_COMPARED})\s*(?P<right>{_NAME})"
+    rf"(?P<left>{NAME})\s*(?P<op>{_COMPARED})\s*(?P<after>{_TEXT})"
+    rf"|(?P<before>{_TEXT})\s*(?P<turned>{_COMPARED})\s*(?P<right>{NAME})|{_QUOTED}"
 )
-_BACK_TICKS = re.compile(r"`([^`]*)`")
 _SPELLED = re.compile(r"\b(and|or|in)\b|[<>].*[<>]", re.DOTALL)
 _LONGEST, _DEEPEST = 1_000, 40  # characters, and nodes within each other
 ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
@@ -71,38 +79,104 @@ def quote_name(name: str) -> str:
     """Write a column's name as expressions need it: in back-ticks, where Python would not read it.
 
     Example:
-        >>> [quote_name(name) for name in ("age", "in work", "class")]
-        ['age', '`in work`', '`class`']
+        >>> [quote_name(name) for name in ("age", "in work", "class", "a`b")]
+        ['age', '`in work`', '`class`', '`a``b`']
     """
-    return name if name.isidentifier() and not iskeyword(name) else f"`{name}`"
+    own = name.isidentifier() and not iskeyword(name) and normalize("NFKC", name) == name
+    return name if own else f"`{name.replace('`', '``')}`"
 
 
-def python_tree(code: str) -> tuple[ast.Expression, dict[str, str]]:
-    """Syntax tree of an expression, and the column for each stand-in of a name in back-ticks.
+def read_name(term: str) -> str:
+    """Take the back-ticks from a term that is a name; another term stays as it is.
+
+    Example:
+        >>> [read_name(term) for term in ("age", "`in work`", "`a` + `b`")]
+        ['age', 'in work', '`a` + `b`']
+    """
+    bare = term.strip()
+    return bare[1:-1].replace("``", "`") if re.fullmatch(_QUOTED, bare) else bare
+
+
+def names_in(text: str) -> set[str]:
+    """Words that may be columns: what stands in quotes is none."""
+    return {read_name(found["name"]) for found in _TOKEN.finditer(text) if found["name"]}
+
+
+def hide_names(text: str) -> str:
+    """Put a word in the place of each name that Python would not read; `show_names` undoes it."""
+
+    def hide(found: re.Match[str]) -> str:
+        name = read_name(found["name"] or "")
+        own = not name or quote_name(name) == name or (iskeyword(name) and found[0] == name)
+        return (name or found[0]) if own else stand_in(name)
+
+    return _TOKEN.sub(hide, text)
+
+
+def stand_in(name: str) -> str:
+    """Return the word that stands for a name."""
+    return f"_column_{name.encode('utf-8', 'surrogatepass').hex()}_"
+
+
+def show_names(text: str) -> str:
+    """Put names in back-ticks in the place of the words that stand for them."""
+
+    def show(found: re.Match[str]) -> str:
+        return quote_name(bytes.fromhex(found[1]).decode("utf-8", "surrogatepass"))
+
+    return _STAND_IN.sub(show, text)
+
+
+def split_outside(text: str, sign: str) -> list[str]:
+    """Split a text at a sign, where it stands in no name, text or brackets.
+
+    Example:
+        >>> split_outside("`a ~ b` ~ {~(c > 0)}", "~")
+        ['`a ~ b`', '{~(c > 0)}']
+    """
+    parts, depth = [""], 0
+    for found in _TOKEN.finditer(text):
+        piece = found[0]
+        depth += (piece in "([{") - (piece in ")]}")
+        if piece == sign and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += piece
+    return [part.strip() for part in parts]
+
+
+def without_braces(expression: str) -> str:
+    """An expression without the braces that it would need within a formula."""
+    bare = expression.strip()
+    return bare[1:-1].strip() if re.fullmatch(BRACED, bare, re.DOTALL) else bare
+
+
+class _Renamed(ast.NodeTransformer):
+    """Gives names others."""
+
+    def __init__(self, rename: Callable[[str], str]) -> None:
+        self._rename = rename
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self._rename(node.id), ast.Load())
+
+
+def python_tree(code: str) -> ast.expr:
+    """Syntax tree of an expression; names are those of columns.
 
     Raises:
         SyntaxError: it is none.
     """
-    quoted: dict[str, str] = {}
-
-    def stand_in(match: re.Match[str]) -> str:
-        name = f"_column_{len(quoted)}_"
-        quoted[name] = match.group(1)
-        return name
-
     with warnings.catch_warnings():
         warnings.simplefilter("error", SyntaxWarning)  # "5and b", which Python merely frowns at
-        return ast.parse(_BACK_TICKS.sub(stand_in, code), mode="eval"), quoted
+        tree = ast.parse(hide_names(code.strip()), mode="eval")
+    found: ast.expr = _Renamed(lambda name: read_name(show_names(name))).visit(tree.body)
+    return found
 
 
-class _Named(ast.NodeTransformer):
-    """Puts the columns in the place of their stand-ins."""
-
-    def __init__(self, quoted: Mapping[str, str]) -> None:
-        self._quoted = quoted
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return ast.Name(self._quoted.get(node.id, node.id), ast.Load())
+def tree_text(node: ast.AST) -> str:
+    """A part of an expression as it was written, with names in back-ticks that need them."""
+    return ast.unparse(_Renamed(quote_name).visit(deepcopy(node)))
 
 
 class _Joined(ast.NodeTransformer):
@@ -150,16 +224,12 @@ def join_conditions(code: str) -> str:
     if not _SPELLED.search(code):
         return code
     try:
-        tree, quoted = python_tree(code)
-        before, found = ast.dump(tree.body), _Spelled().visit(tree.body)
-        if ast.dump(found) == before:  # the words stand in texts or names alone
-            return code
-        text = ast.unparse(found)
+        tree = python_tree(code)
+        before, found = ast.dump(tree), _Spelled().visit(tree)
+        # else the words stand in texts or names alone
+        return code if ast.dump(found) == before else tree_text(found)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return code  # who reads it says what is wrong
-    for name, column in quoted.items():
-        text = text.replace(name, f"`{column}`")
-    return text
 
 
 @dataclass(frozen=True)
@@ -189,15 +259,14 @@ class Expression:
         if len(text) > _LONGEST:
             raise ValueError(f"it has more than {_LONGEST:,} characters; write a shorter one")
         try:
-            tree, quoted = python_tree(text)
-            body = _Joined().visit(tree.body)
+            body = _Joined().visit(python_tree(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise ValueError(f"{text[:80]!r} cannot be read; it may hold {_KNOWN}") from None
         for node, depth in _walk(body):
             if depth > _DEEPEST:
                 raise ValueError("it is nested too deeply; write a simpler one")
             _require_known(node, top=node is body)
-        return cls(text, _Named(quoted).visit(body))
+        return cls(text, body)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -238,8 +307,8 @@ def times_as_places(text: str, columns: Mapping[str, Column]) -> str:
     """
 
     def place(found: re.Match[str]) -> str:
-        name, said = found["left"] or found["right"], found["after"] or found["before"]
-        column = columns.get(name.strip("`"))
+        name, said = found["left"] or found["right"] or "", found["after"] or found["before"]
+        column = columns.get(read_name(name))
         if column is None or not isinstance(column, NUMERIC):
             return found[0]
         time = column if isinstance(column, Calendar) else None

@@ -76,6 +76,7 @@ from understudy.mechanisms.tables import NoisyTables
 from understudy.mechanisms.weighted_tables import WeightedTable
 from understudy.release.decoding import decode
 from understudy.schema import NUMERIC, Column, Continuous, Integer, Schema
+from understudy.schema.expressions import read_name, split_outside
 
 if TYPE_CHECKING:
     from understudy.inference.member_slots import MemberSlots
@@ -545,7 +546,7 @@ def _ways(analysis: DeclaredAnalysis, schema: Schema) -> list[dict[str, float]]:
         if isinstance(column, Integer | Continuous) and column.typical is None
     }
     all_of_them = dict.fromkeys(unknown, _UNKNOWN)
-    outcome = analysis.formula.partition("~")[0].strip().strip("`")
+    outcome = read_name(split_outside(analysis.formula, "~")[0])
     members = analysis.members(schema)
     own = {outcome} if members is None else {*members.wide_columns((outcome,))}
     others = {name: part for name, part in all_of_them.items() if name not in own}
