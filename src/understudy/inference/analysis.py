@@ -63,10 +63,12 @@ def row_texts(
     digits = 1 - math.floor(math.log10(stderr)) if 0 < stderr < math.inf else None
     number, error = _number(estimate, digits), _number(stderr, digits)
     low, high = (_number(v, digits) if math.isfinite(v) else OPEN for v in (lower, upper))
-    if low == high == OPEN:
-        low, high = NO_INFORMATION, ""
     p = "< 0.001" if pvalue < 0.001 else _number(pvalue, 3)
-    percent = f"{100 * share:.0f} %" if math.isfinite(share) else "–"
+    if math.isfinite(estimate) and math.isnan(lower):  # of a test's statistic
+        low = high = "–"
+    elif low == high == OPEN:
+        low, high, p = NO_INFORMATION, "", "–"
+    percent = f"{round(100 * share)} %" if math.isfinite(share) else "–"
     return number, error, _number(df, 1), low, high, p, percent
 
 

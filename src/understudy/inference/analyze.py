@@ -30,7 +30,12 @@ from understudy.inference.design_effects import (
     grow,
 )
 from understudy.inference.estimators import Estimator, Question
-from understudy.inference.moment_answers import is_numeric, measured_answer
+from understudy.inference.moment_answers import (
+    MeasuredAnswer,
+    halves_answer,
+    is_numeric,
+    measured_answer,
+)
 from understudy.inference.own_tables import counted_answer, tables_that_tell
 from understudy.inference.quantiles import Quantiles, coarse_quantiles, count_quantiles
 from understudy.inference.question import (
@@ -360,9 +365,7 @@ def _by_any_other(release: Release, question: Question, *, anyway: bool, level: 
         raise RefusedError("not-measured", OF_MANY, None, anyway=False)
     facts = facts_of(release, question.kind, question.columns, additive=question.additive)
     if isinstance(question.asked, Estimand):
-        analysis = _from_measured(release, question.asked, facts, anyway=anyway, level=level)
-        if analysis is None or question.kind == "total":
-            analysis = _narrower(_from_line(release, question.asked, level=level), analysis)
+        analysis = _by_moments_or_line(release, question.asked, facts, anyway=anyway, level=level)
         if analysis is None:
             analysis = _from_wider_bins(release, question.asked, level=level)
         if analysis is not None:
@@ -386,6 +389,26 @@ def _by_any_other(release: Release, question: Question, *, anyway: bool, level: 
     if reason and not anyway:
         raise RefusedError("sets-not-valid", reason, advise(release, facts))
     return _from_sets(answer, facts, reason, formula=question.formula, level=level, more=said)
+
+
+def _by_moments_or_line(
+    release: Release, estimand: Estimand, facts: Facts, *, anyway: bool, level: float
+) -> Analysis | None:
+    """Answer by second moments, or by the line of a column where that tells more.
+
+    It tells totals, and who meets a condition on the number, which moments know by its bins alone.
+    """
+    analysis, doubt = None, None
+    for way in (partial(_from_measured, facts=facts, anyway=anyway), _from_line):
+        if analysis is not None and not (estimand.kind == "total" or estimand.conditions):
+            break
+        try:
+            analysis = _narrower(analysis, way(release, estimand, level=level))
+        except InferenceError as error:
+            doubt = doubt or error
+    if analysis is None and doubt is not None:
+        raise doubt
+    return analysis
 
 
 def _check_firmness(release: Release, facts: Facts) -> Facts:
@@ -462,6 +485,16 @@ def _half_widths(pooled: Pooled) -> Floats:
 
 def _from_line(release: Release, estimand: Estimand, *, level: float) -> Analysis | None:
     """The answer of the number line of a column, with the tables of its bins."""
+    if estimand.split and estimand.kind == "std":
+
+        def half(one: Estimand) -> MeasuredAnswer | None:
+            own = number_line.line_answer(one, release)
+            return own and MeasuredAnswer(own[0].pooled, own[0].dropped, number_line.REASON)
+
+        both = halves_answer(estimand, release.schema, half)
+        if both is None:
+            return None
+        return _valid(estimand, both.pooled, both.reason, both.dropped, level)
     found = number_line.line_answer(estimand, release)
     if found is None:
         return None

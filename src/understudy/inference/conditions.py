@@ -24,7 +24,7 @@ from understudy.inference.question import MODELS, OF_GROUPS, TWO_WAY, Estimand
 from understudy.inference.records import ABSENT, is_binned, numbers_around
 from understudy.schema import NUMERIC, Continuous, Schema
 from understudy.schema.coarsening import cuts_of, in_these_bins, with_cuts
-from understudy.schema.expressions import names_in, quote_name
+from understudy.schema.expressions import names_in, quote_name, split_outside, without_braces
 from understudy.schema.numeric import Numeric
 
 
@@ -86,6 +86,26 @@ def require_told(estimand: Estimand, schema: Schema) -> None:
             raise InferenceError(
                 f"{all_or_none} declared values of {', '.join(columns)} meet {condition!r}."
             )
+
+
+def require_varying(estimand: Estimand, schema: Schema) -> None:
+    """Refuse a model whose outcome is the same for all declared values: nothing explains it.
+
+    Raises:
+        InferenceError: it is.
+    """
+    if estimand.kind not in MODELS:
+        return
+    outcome = without_braces(split_outside(estimand.formula, "~")[0])
+    try:
+        columns, values = state_values(outcome, schema)
+    except InferenceError:  # states do not tell it, so it varies
+        return
+    if len(np.unique(values[~np.isnan(values)])) < 2:
+        raise InferenceError(
+            f"The outcome {outcome!r} is the same for all declared values of "
+            f"{', '.join(columns)}, so nothing explains it; take another outcome."
+        )
 
 
 def are_told(estimand: Estimand, schema: Schema) -> bool:

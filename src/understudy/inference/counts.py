@@ -89,7 +89,6 @@ from understudy.inference.conditions import require_told
 from understudy.inference.contributions import CellScores, cell_sampling, cell_scores, ratio, sum_by
 from understudy.inference.noisy_tables import (
     Counts,
-    Sources,
     marginal,
     pooled_table,
     select_covering,
@@ -174,21 +173,28 @@ def ratios(table: Counts, scores: CellScores) -> Ratios:
     total_noise = sum_by(v, quantity, value**2, k)
     mixed = sum_by(v, quantity, value, k)
     if table.sources is not None:
-        total_noise, mixed, size_noise = _shared_noise(table.sources, scores)
+        of_totals, of_sizes = _weights_of(scores)
+        pairs = ((of_totals, of_totals), (of_totals, of_sizes), (of_sizes, of_sizes))
+        total_noise, mixed, size_noise = (table.sources.covariance(*pair) for pair in pairs)
+    noise = _noise_covariance(
+        estimate=estimate,
+        sizes=sizes,
+        total_noise=total_noise,
+        mixed=mixed,
+        size_noise=size_noise,
+        group_of=scores.group_of,
+    )
+    if table.sources is not None and k > 1:
+        with np.errstate(divide="ignore", invalid="ignore"):  # of an empty group, NaN
+            influence = (of_totals - estimate[:, None] * of_sizes) / sizes[:, None]
+        noise = table.sources.covariance(influence[:, None], influence[None])
     return Ratios(
         totals=totals,
         total_noise=total_noise,
         sizes=sizes,
         size_noise=size_noise,
         estimate=estimate,
-        noise=_noise_covariance(
-            estimate=estimate,
-            sizes=sizes,
-            total_noise=total_noise,
-            mixed=mixed,
-            size_noise=size_noise,
-            group_of=scores.group_of,
-        ),
+        noise=noise,
         sampling=cell_sampling(
             table,
             scores,
@@ -200,14 +206,11 @@ def ratios(table: Counts, scores: CellScores) -> Ratios:
     )
 
 
-def _shared_noise(sources: Sources, scores: CellScores) -> tuple[Floats, Floats, Floats]:
-    """Var(N), Cov(N, D) and Var(D) of the one quantity of a table, each of shape (1,)."""
-    assert len(scores.names) == 1
-    used = scores.quantity != ABSENT
-    size, total = used.astype(np.float64), np.where(used, scores.value, 0.0)
-    pairs = ((total, total), (total, size), (size, size))
-    one, two, three = (sources.covariance(*pair)[np.newaxis] for pair in pairs)
-    return one, two, three
+def _weights_of(scores: CellScores) -> tuple[Floats, Floats]:
+    """Weights of cells in the total of each quantity, and in the size of its group; (k, cells)."""
+    own = scores.quantity == np.arange(len(scores.names))[:, None]
+    groups = np.where(scores.quantity == ABSENT, ABSENT, scores.group_of[scores.quantity])
+    return own * scores.value, (groups == scores.group_of[:, None]).astype(np.float64)
 
 
 def _noise_covariance(
@@ -263,7 +266,7 @@ def table_estimates(estimand: Estimand, table: Counts, schema: Schema, tables: i
 
     Args:
         estimand: of one of these kinds.
-        table: over its columns; of a single quantity, if its noise goes together.
+        table: over its columns.
         schema: in the bins of the table.
         tables: how many measurements it rests on.
 
@@ -275,7 +278,11 @@ def table_estimates(estimand: Estimand, table: Counts, schema: Schema, tables: i
 
     def answer(of: CellScores) -> Pooled:
         sums = ratios(table, of)
-        return pooled_ratios(estimand, of, sums, np.diag(sums.total_noise), tables)
+        total_noise = np.diag(sums.total_noise)
+        if table.sources is not None:
+            totals, _ = _weights_of(of)
+            total_noise = table.sources.covariance(totals[:, None], totals[None])
+        return pooled_ratios(estimand, of, sums, total_noise, tables)
 
     pooled = with_ends(answer, scores, end_scores(estimand, schema, scores))
     absent = _absent_cells(estimand, schema)

@@ -339,7 +339,8 @@ def _half_width_of_counts(
     if estimand.kind == "quantile":
         scores = estimand.scores(Records.complete_of(table, schema, estimand.columns))
         least, most = (float(np.ptp(scores.value)) / k for k in (1e9, 2))
-    return float(np.median(halves)) if ((least < halves) & (halves < most)).all() else np.inf
+    told = len(halves) and ((least < halves) & (halves < most)).all()
+    return float(np.median(halves)) if told else np.inf
 
 
 def _spend(release: Release, schema: Schema, budget: Budget) -> Fraction:

@@ -281,10 +281,12 @@ def with_own_bins(given: object, schema: Schema) -> tuple[tuple[DeclaredAnalysis
         )
     analyses = tuple(dict.fromkeys(_read(entry) for entry in entries))
     if analyses:
-        from understudy.inference.conditions import schema_that_tells  # loads formulas
+        from understudy.inference import conditions  # loads formulas
 
-        of_units = [one for one in analyses if one.members(schema) is None]
-        schema = schema_that_tells([one.estimand(schema) for one in of_units], schema)
+        asked = [one.estimand(schema) for one in analyses if one.members(schema) is None]
+        for estimand in asked:
+            conditions.require_varying(estimand, schema)
+        schema = conditions.schema_that_tells(asked, schema)
         by_terms(analyses, schema)
     return analyses, schema
 

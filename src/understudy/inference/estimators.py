@@ -21,6 +21,7 @@ from understudy._arrays import Floats
 from understudy.errors import InferenceError, TooFewError
 from understudy.inference import formulas, question, regression_models
 from understudy.inference.bin_bias import Known, places_of, reach, shifts
+from understudy.inference.conditions import require_varying
 from understudy.inference.contributions import edge_variance, ratio, sampling_covariance
 from understudy.inference.question import MODELS, SHARES, Estimand, Scores, refuse_derived
 from understudy.inference.records import Records
@@ -59,6 +60,7 @@ class Question:
             name = getattr(kind, "__name__", "function")
             return cls("function", f"{name} ({', '.join(columns)})", columns, kind)
         estimand = question.parse(kind, formula, schema, probability=probability)
+        require_varying(estimand, schema)
         return cls(estimand.kind, formula, estimand.columns, estimand)
 
     @property

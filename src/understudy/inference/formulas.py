@@ -12,7 +12,7 @@ import ast
 import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
@@ -38,12 +38,29 @@ if TYPE_CHECKING:
     from formulaic import Formula
 
 _EXPRESSION = "0 + {"  # an expression, as a formula with one column
-_BUILTINS = {"abs", "bool", "float", "int", "max", "min", "round"}
+_OF_EACH = {
+    "abs": np.abs,
+    "floor": np.floor,
+    "max": lambda *each: reduce(np.maximum, _several("max", each)),
+    "min": lambda *each: reduce(np.minimum, _several("min", each)),
+    "round": np.round,
+    "sqrt": np.sqrt,
+}
+"""Functions of the numbers of each record, beside those of the library."""
 _LOOKUP = re.compile(r"(?:(?<=:)|^)_column_[0-9a-f]+_(?=[:[]|$)")
 """A column as it is, in the name of a coefficient."""
 _CONNECTIVES = {"and", "or", "not", "in", "is", "True", "False", "None", "if", "else"}
+_EVALUATED = re.compile(
+    r"Unable to evaluate factor `(?P<factor>.*)`\. \[\w+: (?P<said>.*)\]\.?", re.DOTALL
+)
 _LOST = (AttributeError, RecursionError)
 """What the library ends in where brackets lack their other half, or nest without end."""
+
+
+def _several(name: str, numbers: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(numbers) < 2:
+        raise ValueError(f"{name} takes two numbers or more, such as {name}(income, 100)")
+    return numbers
 
 
 @cache
@@ -51,7 +68,7 @@ def _functions() -> frozenset[str]:
     """Names of the functions that a formula may call."""
     from formulaic.transforms import TRANSFORMS
 
-    return frozenset(_BUILTINS | set(TRANSFORMS))
+    return frozenset(set(_OF_EACH) | set(TRANSFORMS))
 
 
 @cache
@@ -221,6 +238,20 @@ def split_terms(formula: str) -> tuple[str, ...]:
     return tuple(without_braces(show_names(str(term))) for term in terms)
 
 
+def as_term(text: str) -> str:
+    """A text as one term of a formula: in braces, where it computes something from columns.
+
+    Example:
+        >>> [as_term(text) for text in ("income - rent", "log(income)", "`in work`", "{a + b}")]
+        ['{income - rent}', 'log(income)', '`in work`', '{a + b}']
+    """
+    try:
+        computed = isinstance(python_tree(text), ast.BinOp | ast.UnaryOp | ast.Compare)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text  # who reads it says what is wrong
+    return f"{{{text}}}" if computed else text
+
+
 def as_formula(expression: str) -> str:
     """An expression as a formula with one column."""
     return f"{_EXPRESSION}{expression}}}"
@@ -228,7 +259,7 @@ def as_formula(expression: str) -> str:
 
 def _show_formula(formula: str) -> str:
     """A formula as the analyst wrote it."""
-    if not formula.startswith(_EXPRESSION):
+    if not (formula.startswith(_EXPRESSION) and formula.endswith("}")):
         return formula
     return formula.removeprefix(_EXPRESSION).removesuffix("}")
 
@@ -293,7 +324,7 @@ def evaluate(expression: str, frame: pd.DataFrame) -> Floats:
         values = frame[read_name(expression)].to_numpy(dtype=np.float64)
     else:
         design = matrices(as_formula(expression), frame)
-        if design.shape[1] != 1:
+        if design.shape[1] != 1 or design.iloc[:, 0].dtype == object:
             raise InferenceError(no_number(expression))
         values = design.to_numpy(dtype=np.float64)[:, 0]
     if not np.isfinite(values).all():
@@ -331,7 +362,7 @@ def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
     frame = frame.rename(columns=hidden) if hidden else frame
     try:
         with np.errstate(all="ignore"):  # what is not finite is refused by the caller, in words
-            design: pd.DataFrame = model_matrix(layout, frame, context={}, na_action="ignore")
+            design: pd.DataFrame = model_matrix(layout, frame, context=_OF_EACH, na_action="ignore")
     except _faults() as error:
         if "TypeError: " in str(error) and {"'", '"'} & {*_show_formula(formula)}:
             raise InferenceError(
@@ -342,6 +373,11 @@ def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
             f"The formula {_show_formula(formula)!r} cannot be computed on this release: "
             f"{_first_line(error)}."
         ) from None
+    if hasattr(design, "lhs") and not design.lhs.shape[1]:
+        raise InferenceError(
+            f"The formula {formula!r} has no outcome; put an expression in braces, such as "
+            "'{income / 12} ~ age'."
+        )
     if hidden:
         for side in (design.lhs, design.rhs) if hasattr(design, "rhs") else (design,):
             side.columns = [restore_label(label) for label in side.columns]
@@ -406,6 +442,9 @@ def _first_line(error: Exception) -> str:
         return "its brackets do not fit together"
     text = show_names(str(error.args[0] if error.args else error))
     plain = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", text)
+    if found := _EVALUATED.fullmatch(plain.strip()):
+        own = found["said"] if found["said"].startswith(("max takes", "min takes")) else ""
+        return own or f"{found['factor']!r} is not one number for each record"
     return plain.strip().splitlines()[0].rstrip(".") if plain.strip() else type(error).__name__
 
 

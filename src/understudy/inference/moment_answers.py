@@ -433,7 +433,7 @@ def _mean_of_several(
     grouped = estimand.groups or estimand.conditions
     if estimand.kind != "mean" or grouped or len(estimand.used) < 2:
         return None
-    formula = f"{formulas.as_formula(estimand.expression)} ~ 1"
+    formula = f"{{{estimand.expression}}} ~ 1"
     model = answer_of_model(replace(estimand, kind="ols", formula=formula), matrix, schema, sets)
     answer = None if model is None else _as_mean(model, estimand, schema)
     if answer is None:

@@ -97,7 +97,7 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     asked = (*RATIOS, "total", "quantile", "std", "gini")
     if estimand.kind not in asked or not estimand.used or len(estimand.columns) > 1:
         return None
-    if estimand.split and estimand.kind in (*RATIOS, "total"):  # noise of two goes together
+    if estimand.split and estimand.kind in _BY_CELLS:
         return None
     (name,) = estimand.columns
     line = line_of(release.measurements, name)

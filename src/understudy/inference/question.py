@@ -485,7 +485,7 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
         raise InferenceError("A median has the probability 0.5; take the kind quantile for others.")
     read = _model if kind in MODELS else _of_two if kind in _TWO_TERMS else _linear
     bare, where = split_condition(formula, schema)
-    bare, where = _joined_parts(bare), join_conditions(where)
+    bare, where = _joined_parts(kind, bare), join_conditions(where)
     if where and kind in OF_GROUPS:
         raise InferenceError(f"The kind {kind} is of all records; leave 'where {where}' out.")
     estimand = read(kind, written_out(SAME_AS.get(kind, kind), bare, schema), schema)
@@ -498,6 +498,8 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
         return estimand
     where = written_out("proportion", where, schema)
     named = _condition_columns(where, schema.names)
+    if not named:
+        raise InferenceError(f"The condition {where!r} names no column of the release.")
     _require_levels(formulas.as_formula(where), schema)
     columns = _order_names((*estimand.columns, *named), schema)
     estimand = replace(estimand, columns=columns, where=where)
@@ -519,15 +521,26 @@ def split_probability(formula: str) -> tuple[float | None, str]:
     return (float(found[1]), formula[found.end() :]) if found else (None, formula)
 
 
-def _joined_parts(formula: str) -> str:
-    """A formula with & and | for `and` and `or`, in its left side and in braces on the right."""
+def _joined_parts(kind: str, formula: str) -> str:
+    """A formula with & and | for `and` and `or`, in its left side and in braces on the right.
+
+    What is computed from columns stands in braces, where a formula would read its signs as terms.
+    """
     left, *right = split_outside(formula, "~")
+    if kind in MODELS:
+        left = formulas.as_term(left)
+    elif kind in _TWO_TERMS and kind not in OF_GROUPS and not right:
+        left = " + ".join(map(formulas.as_term, split_outside(left, "+")))
+        return _with_joined_braces(left)
     own = without_braces(left)
     found = join_conditions(own)
     if found != own:
         left = f"{{{found}}}" if right or own != left else found
-    braced = (re.sub(BRACED, lambda one: f"{{{join_conditions(one[0][1:-1])}}}", r) for r in right)
-    return " ~ ".join([left, *braced])
+    return " ~ ".join([left, *map(_with_joined_braces, right)])
+
+
+def _with_joined_braces(terms: str) -> str:
+    return re.sub(BRACED, lambda found: f"{{{join_conditions(found[0][1:-1])}}}", terms)
 
 
 _CONDITION: Final = re.compile(

@@ -47,7 +47,7 @@ _BESIDE_TEXT = re.compile(
     rf"(?P<left>{NAME})\s*(?P<op>{_COMPARED})\s*(?P<after>{_TEXT})"
     rf"|(?P<before>{_TEXT})\s*(?P<turned>{_COMPARED})\s*(?P<right>{NAME})|{_QUOTED}"
 )
-_SPELLED = re.compile(r"\b(and|or|in)\b|[<>].*[<>]", re.DOTALL)
+_SPELLED = re.compile(r"\b(and|or|not|in)\b|[<>].*[<>]", re.DOTALL)
 _LONGEST, _DEEPEST = 1_000, 40  # characters, and nodes within each other
 ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Add: np.add,
@@ -192,7 +192,13 @@ class _Joined(ast.NodeTransformer):
 
 
 class _Spelled(_Joined):
-    """Does so, and says lists behind `in` and chains such as 5 < x <= 9 as comparisons of two."""
+    """Does so, and says `not`, lists behind `in` and chains such as 5 < x <= 9 by comparisons."""
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Not):
+            return node
+        return ast.Compare(node.operand, [ast.Eq()], [ast.Constant(value=False)])
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         match node:
@@ -218,6 +224,8 @@ def join_conditions(code: str) -> str:
     Example:
         >>> join_conditions("3 <= age < 7")
         '(3 <= age) & (age < 7)'
+        >>> join_conditions("not works")
+        'works == False'
         >>> join_conditions("children > 0 and `in work` in [0, 2]")
         '(children > 0) & ((`in work` == 0) | (`in work` == 2))'
     """
