@@ -81,6 +81,11 @@ be as far off as those are on average, and no less than sampling and a small eff
 deviations, w = 0.1 of Cohen, so 0.1²/3 in the mean square) of unknown size and sign would have it.
 That is no bound: it is as much as released values can tell.
 
+**Numbers as their line has them.** What e is along a single number need not be guessed where its
+number line was measured (`Shapes`): sums over the rows of functions of the number that are straight
+between a few quantiles. They join q, with their own noise, as what products do not tell of them. So
+with many records the small effect stands for functions of several predictors alone.
+
 Sources: Särndal, Swensson & Wretman (1992), Model Assisted Survey Sampling, chapter 6, and Deville
 & Särndal (1992), JASA 87, 376-382, for (1); Cohen (1988), Statistical Power Analysis, chapter 7.
 """
@@ -95,6 +100,7 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.special import expit, ndtr, ndtri
 
 from understudy._arrays import Z_95, Floats, Integers
@@ -227,7 +233,24 @@ def _endless() -> LostInNoiseError:
 
 SMALL_EFFECT: Final = 0.1
 _RANK: Final = 1e-9
+_APART: Final = 1e-4
+"""Least mean square of what products do not tell of a shape, in that of the shape."""
 _MOST: Final = 20_000_000  # numbers in the products of the records' terms
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """Functions of single predictors whose sums over the rows were measured beside moments.
+
+    Attributes:
+        values: of the records of all sets, shape (N, m).
+        sums: over the rows, shape (m,).
+        noise: covariance of these, shape (m, m).
+    """
+
+    values: Floats
+    sums: Floats
+    noise: Floats
 
 
 @dataclass(frozen=True)
@@ -236,7 +259,8 @@ class CalibratedRecords:
 
     Attributes:
         x: p terms of K kinds of records, shape (K, p).
-        t: r products of terms, brought to mean squares 1 and mean products 0, shape (K, r).
+        t: r products of terms, and what these do not tell of shapes, brought to mean squares 1 and
+            mean products 0, shape (K, r).
         counts: number of records, shape (K,).
         y: mean of their outcomes, shape (K,).
         spread: Σ of squares of what outcomes are off their mean, shape (K,).
@@ -248,6 +272,7 @@ class CalibratedRecords:
         n: records of the rows.
         forms: derivatives of `crossed`, `sums` and `squares` in the moments.
         matrix: the moments.
+        products: how many of t are products.
     """
 
     x: Floats
@@ -263,6 +288,7 @@ class CalibratedRecords:
     n: float
     forms: Floats
     matrix: Sums
+    products: int
 
     @property
     def shares(self) -> Floats:
@@ -300,8 +326,9 @@ class CalibratedRecords:
 
     def misfit(self) -> float:
         """Mean square by which the records are off in a direction, in units of its spread."""
-        off = self.sums / self.n - self.shares @ self.t
-        noise = np.diag(self.moment_noise) / self.n**2
+        own = slice(self.products)  # records were fitted to lines more closely than to moments
+        off = (self.sums / self.n - self.shares @ self.t)[own]
+        noise = np.diag(self.moment_noise)[own] / self.n**2
         sampling = 1 / self.n + 1 / float(self.counts.sum())
         weight = 1 / (noise + sampling) ** 2
         measured = float(weight @ (off**2 - noise) / weight.sum())
@@ -309,7 +336,12 @@ class CalibratedRecords:
 
 
 def calibrate_records(
-    matrix: Sums, design: Floats, outcome: Floats, sets: Sequence[tuple[Floats, Floats]]
+    matrix: Sums,
+    design: Floats,
+    outcome: Floats,
+    sets: Sequence[tuple[Floats, Floats]],
+    *,
+    shapes: Shapes | None = None,
 ) -> CalibratedRecords:
     """Calibrate the records of all sets together, evenly thinned where they are very many.
 
@@ -318,6 +350,7 @@ def calibrate_records(
         design: weights of p terms in the scores, shape (p, s + 1).
         outcome: weights of the outcome, shape (s + 1,).
         sets: outcome (n,) and design (n, p) of the complete records of each synthetic set.
+        shapes: of the same records, in this order.
     """
     y, x = np.concatenate([y for y, _ in sets]), np.concatenate([x for _, x in sets])
     p = len(design)
@@ -327,9 +360,25 @@ def calibrate_records(
     x, mean = x[first], np.bincount(kinds, y) / counts
     shares = counts / len(y)
     t, forms = _products(matrix, design, x, shares)
+    products, sums = t.shape[1], np.einsum("kij,ij->k", forms, matrix.sums)
+    beside = np.zeros((products, products))
+    if shapes is not None:
+        each = [np.bincount(kinds, own) / counts for own in shapes.values[::step].T]
+        values = np.stack(each, axis=1)
+        told = (values.T * shares) @ t
+        left = values - t @ told.T
+        lengths, axes = np.linalg.eigh((left.T * shares) @ left)
+        kept = lengths > _APART * (shares @ values**2).max()
+        turn = axes[:, kept] / np.sqrt(lengths[kept])
+        t = np.hstack([t, left @ turn])
+        forms = np.concatenate([forms, -np.tensordot(turn.T @ told, forms, axes=1)])
+        sums = np.append(sums, turn.T @ (shapes.sums - told @ sums))
+        beside = block_diag(beside, turn.T @ shapes.noise @ turn)
     crossed, squares = np.multiply.outer(design, outcome), np.multiply.outer(outcome, outcome)
     every = np.concatenate([crossed, forms, squares[None]])
-    sums = np.einsum("kij,ij->k", forms, matrix.sums)
+    p = len(crossed)
+    noise = matrix.noise_covariance(every)
+    noise[p:-1, p:-1] += beside
     return CalibratedRecords(
         x=x,
         t=t,
@@ -340,10 +389,11 @@ def calibrate_records(
         crossed=design @ matrix.sums @ outcome,
         squares=float(outcome @ matrix.sums @ outcome),
         sums=sums,
-        noise=matrix.noise_covariance(every),
+        noise=noise,
         n=matrix.n,
         forms=every,
         matrix=matrix,
+        products=products,
     )
 
 
@@ -432,6 +482,8 @@ def score_model(
     design: Floats,
     outcome: Floats,
     sets: Sequence[tuple[Floats, Floats]],
+    *,
+    shapes: Shapes | None = None,
 ) -> ScoreFit:
     """A logistic or Poisson model.
 
@@ -441,11 +493,12 @@ def score_model(
         design: weights of its p terms, shape (p, s + 1).
         outcome: weights of the outcome, shape (s + 1,).
         sets: outcome (n,) and design (n, p) of the complete records of each synthetic set.
+        shapes: of the same records.
 
     Raises:
         LostInNoiseError: what was measured is lost in its noise, or says too little.
     """
-    records = calibrate_records(matrix, design, outcome, sets)
+    records = calibrate_records(matrix, design, outcome, sets, shapes=shapes)
     fit = _fit(kind, records)
     if fit.firmness < FIRM_MODEL:
         raise not_apart(fit.firmness)

@@ -26,6 +26,7 @@ from understudy.inference.combining import Pooled
 from understudy.inference.conditions import UntoldError
 from understudy.inference.effect_sizes import odds_ratio, ratio_of_means, standardised_difference
 from understudy.inference.glm import FAMILIES, ScoreIntervals, ScoreTests, score_model
+from understudy.inference.line_shapes import shapes_of
 from understudy.inference.linear import (
     Inverted,
     absences,
@@ -155,6 +156,8 @@ def _answer_of_release(estimand: Estimand, release: Release) -> MeasuredAnswer |
         return None
     if own is not None:
         return answer_of(estimand, own, schema, complete)
+    if isinstance(matrix, MomentMatrix) and estimand.kind in FAMILIES and not estimand.where:
+        return answer_of_model(estimand, matrix, schema, complete, lines=release.measurements)
     return None if matrix is None else answer_of(estimand, matrix, schema, complete)
 
 
@@ -468,6 +471,7 @@ def answer_of_model(
     squared: Moments | TermMatrix | None = None,
     factor: float = 1.0,
     clustering: Clustering | None = None,
+    lines: Sequence[Measurement] = (),
 ) -> MeasuredAnswer | None:
     """The answer of a model; None where second moments do not give it.
 
@@ -479,6 +483,7 @@ def answer_of_model(
         squared: second moments by squared weights, where records have weights.
         factor: of the sampling variance of a linear model.
         clustering: how its clusters count; None for records drawn one by one.
+        lines: number lines, among other measurements.
 
     Raises:
         InferenceError: the answer is lost in noise, or one predictor follows from the others.
@@ -536,7 +541,8 @@ def answer_of_model(
         if clustered is not None:
             pooled = clustered.put_into(pooled)
         return MeasuredAnswer(_with_bias(pooled, linear.bias, matrix), 0.0, limits=limits)
-    fit = score_model(estimand.kind, matrix, design, weights[0], pairs)
+    shapes = shapes_of(estimand, lines, schema, sets, limits, n=matrix.n) if lines else None
+    fit = score_model(estimand.kind, matrix, design, weights[0], pairs, shapes=shapes)
     if isinstance(matrix, SlotMoments):
         mean = FAMILIES[estimand.kind].mean
         left = [(y - mean(x @ fit.estimate), x) for y, x in pairs]

@@ -10,7 +10,7 @@ import understudy as us
 from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference import formulas, glm
-from understudy.inference.glm import calibrate_records, score_model
+from understudy.inference.glm import Shapes, calibrate_records, score_model
 from understudy.inference.linear import affine_weights
 from understudy.inference.question import parse
 from understudy.inference.regression_models import designs, fit
@@ -321,6 +321,42 @@ def test_calibrated_records_have_the_measured_moments(rows, moments_of, as_recor
         (x.T * got.weights) @ x, matrix.form(weights[1:], weights[1:]), rtol=1e-8, atol=1e-6
     )
     assert got.weights.sum() == pytest.approx(N)
+
+
+def test_shapes_of_a_number_take_the_place_of_what_records_may_have_wrong(
+    rows, moments_of, as_records
+):
+    """Records whose ages lie otherwise, with the same moments: sums of shapes bring them right."""
+    rng, formula = np.random.default_rng(12), "votes ~ age + sex"
+    other = {**rows, "age": np.rint(rng.normal(rows["age"].mean(), rows["age"].std(), N))}
+    other["age"] = np.clip(other["age"], 18, 82).astype(int)
+    matrix, records = moments_of(SCHEMA, rows), as_records(SCHEMA, other)
+    weights, laid = asked("logit", formula, matrix, [records])
+
+    def hats(ages):
+        knots = np.array([18.0, 26, 34, 42, 50, 58, 70, 82])
+        return np.stack([np.interp(ages, knots, one) for one in np.eye(8)], axis=1)
+
+    def fitted(stddev):
+        noise = rng.normal(0, stddev, 8)
+        sums = hats(rows["age"]).sum(axis=0) + noise
+        shapes = Shapes(hats(other["age"]), sums, np.eye(8) * stddev**2)
+        return score_model("logit", matrix, weights[1:], weights[0], laid.pairs, shapes=shapes)
+
+    alone = score_model("logit", matrix, weights[1:], weights[0], laid.pairs)
+    exact, noisy = fitted(0.0), fitted(30.0)
+    truth, _ = fit("logit", asked("logit", formula, matrix, [as_records(SCHEMA, rows)])[1], 0)
+    off = [
+        np.abs(one.estimate - truth)[1:] / np.sqrt(np.diag(one.sampling))[1:]
+        for one in (alone, exact)
+    ]
+    assert off[1].max() < 0.02
+    assert off[1].max() < 0.5 * off[0].max()
+    assert (np.diag(exact.misfit) < np.diag(alone.misfit)).all()
+    assert not exact.noise.any()
+    assert (np.diag(noisy.noise) > 0).all()
+    spread = np.std([fitted(30.0).estimate for _ in range(100)], axis=0)
+    np.testing.assert_allclose(spread, np.sqrt(np.diag(noisy.noise)), rtol=0.3)
 
 
 def test_an_estimate_without_information_is_refused(monkeypatch, rows, moments_of, as_records):
