@@ -95,6 +95,7 @@ def test_what_is_a_number():
     [
         (lambda: Categorical(kind="categorical", levels=(3, "3")), "'3' stands twice"),
         (lambda: Ordinal(kind="ordinal", levels=("a",), missing=("a",)), "'a' stands twice"),
+        (lambda: Ordinal(kind="ordinal", levels=(0, 1e300)), "within ±1e\\+30"),
         (lambda: Categorical(kind="categorical", levels=()), "at least 1"),
         (lambda: Categorical(kind="categorical", levels=(float("nan"),)), "cannot be declared"),
         (lambda: integer(missing=(float("inf"),)), "cannot be declared"),

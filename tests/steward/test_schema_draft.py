@@ -267,6 +267,7 @@ LEFT_OUT = {
     "lists": ([[1], [2]], "type cannot be read"),
     "structs": ([{"a": 1}], "type cannot be read"),
     "too wide": ([-1.7e308, 1.7e308, 0.5], "cannot be cut into bins"),
+    "too large levels": ([1e300, 0.5] * 30, "cannot be cut into bins"),
     "too narrow": ([1e15 + 0.25, 1e15 + 0.5, 1e15 + 0.125], "cannot be cut into bins"),
 }
 

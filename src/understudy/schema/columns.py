@@ -36,7 +36,7 @@ from understudy.schema.base import (
     refuse_repeated_code,
     text_of,
 )
-from understudy.schema.numeric import Continuous, HeapAt, Integer
+from understudy.schema.numeric import LARGEST, Continuous, HeapAt, Integer
 from understudy.schema.temporal import Calendar, Date, Datetime, Duration, Time
 
 
@@ -213,6 +213,15 @@ class Ordinal(_Levels):
     """Levels in a meaningful order, lowest first."""
 
     kind: Literal["ordinal"]
+
+    @model_validator(mode="after")
+    def _levels_can_be_summed(self) -> Ordinal:
+        if any(isinstance(level, float) and abs(level) > LARGEST for level in self.levels):
+            raise ValueError(
+                f"levels that are numbers must lie within ±{LARGEST:.0e}, where sums of squares "
+                "can be computed; write them in another unit, or as text"
+            )
+        return self
 
 
 class Boolean(Declaration):

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import calendar
 import datetime
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -48,7 +47,7 @@ from understudy.schema import (
 )
 from understudy.schema.base import EXACT_INTEGER, number_of
 from understudy.schema.file_format import RECORD_LINES, Encoding, FileFormat
-from understudy.schema.numeric import DEFAULT_BINS, ONE_BIN_EACH
+from understudy.schema.numeric import DEFAULT_BINS, LARGEST, ONE_BIN_EACH
 from understudy.schema.temporal import DAY_SECONDS, span_text
 from understudy.steward.conventions import Form, propose_form
 from understudy.steward.profile import Categories, Profile, Profiler
@@ -183,7 +182,7 @@ _ASK_ORDER = (
     "it holds days whose day and month cannot be told apart: ask who wrote them, and declare it "
     "with lower, upper and the right one of format = {}"
 )
-_NO_BINS = "its range cannot be cut into bins; declare it by hand"
+_NO_BINS = "its range cannot be cut into bins; write it in another unit, or declare it by hand"
 
 
 class LeftOutError(Exception):
@@ -325,6 +324,8 @@ def _number(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Colu
         raise LeftOutError(_IDENTIFIER)
     counts = profiler.counts(profile).sort("value")
     grades = counts.height <= MAX_GRADES and profile.n_values >= SHARED_ROWS * counts.height
+    if max(abs(profile.low), abs(profile.high)) > LARGEST:
+        raise LeftOutError(_NO_BINS)
     if counts.height == 1 or grades:
         return Ordinal(kind="ordinal", levels=tuple(counts["value"].to_list()), **codes)
     bounds = rounded_outward(profile.low, profile.high)
@@ -389,8 +390,7 @@ def _edges(
     """Bins of equal width; where most numbers lie close together, round edges near quantiles."""
     rest = counts.filter(~np.isin(counts["value"].to_numpy(), spikes))
     values, rows = rest["value"].to_numpy(), rest["rows"].to_numpy().astype(np.int64)
-    wide = math.isinf(bounds[1] - bounds[0])
-    if wide or len(values) <= MAX_GRADES or not is_crowded(values, rows):
+    if len(values) <= MAX_GRADES or not is_crowded(values, rows):
         return DEFAULT_BINS
     edges = round_edges(values, rows, bounds, DEFAULT_BINS, whole=whole)
     return tuple(int(edge) for edge in edges) if whole else edges
