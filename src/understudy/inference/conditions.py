@@ -257,7 +257,12 @@ def _places(text: str, column: Numeric) -> Iterator[set[float]]:
 
 def _edges(text: str, columns: Sequence[str], schema: Schema) -> str:
     """A condition that bins do tell, near the numbers that the expression names."""
-    name = next(name for name in columns if is_binned(schema.columns[name]))
+    name, *others = (name for name in columns if is_binned(schema.columns[name]))
+    if others:
+        return (
+            "Two numbers in bins do not tell which is larger, or how far apart they are: ask for a "
+            "table with a column of its own for it, or with a bin for each number."
+        )
     column = schema.columns[name]
     assert isinstance(column, NUMERIC)
     lows = [interval.low for interval in column.intervals if not interval.spike]

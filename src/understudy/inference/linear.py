@@ -472,6 +472,8 @@ def affine_weights(
     ]
     probes = _probes([len(own.states) for own in values])
     seen = terms(_records(schema, columns, values, probes).frame())
+    if not np.isfinite(seen).all():
+        return None
     weights = np.zeros((seen.shape[1], len(matrix.sums)))
     weights[:, 0] = seen[0]
     row = 1

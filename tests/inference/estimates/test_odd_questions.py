@@ -156,3 +156,45 @@ def test_columns_of_any_name_answer_alike(alike, question):
 def test_a_word_of_python_without_back_ticks_is_said(alike):
     with pytest.raises(InferenceError, match="called 'class' stands in back-ticks, `class`"):
         us.analyze(alike[1], "mean", "class + 1")
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("mean min(pay)", "min takes two numbers or more"),
+        ("mean log(pay)", "not a finite number for every complete record"),
+        ("mean sqrt(age - 40)", "not a finite number for every complete record"),
+        ("mean int(age)", "no column or function 'int'"),
+        ("mean pay if works else 0", "is not one number for each record"),
+        ("mean [age]", "not one number for each record"),
+        ("mean age where 1", "names no column"),
+        ("ols pay ~ {age / 0}", "not finite"),
+        ("logit {age >= 18} ~ works", "the same for all declared values of age"),
+        ("ols 0 * age ~ pay", "the same for all declared values of age"),
+    ],
+)
+def test_what_cannot_be_computed_is_said_in_a_sentence(release, question, words):
+    kind, formula = question.split(" ", 1)
+    with pytest.raises(InferenceError, match=words):
+        us.analyze(release, kind, formula, anyway=True)
+
+
+@pytest.mark.parametrize("kind", ["mean", "total", "proportion", "count", "quantile", "std"])
+def test_both_groups_of_a_condition_are_as_where_has_them(release, kind):
+    """By the sources of the column alone: estimates and widths are the same."""
+    asked = "pay >= 250" if kind in ("proportion", "count") else "pay"
+    both = us.analyze(release, kind, f"{asked} ~ {{pay >= 100}}").pooled
+    for place, where in enumerate(("pay >= 100", "not pay >= 100")):
+        one = us.analyze(release, kind, f"{asked} where {where}").pooled
+        np.testing.assert_allclose(both.estimate[place], one.estimate[0])
+        np.testing.assert_allclose(
+            np.array(both.interval())[:, place], np.array(one.interval())[:, 0]
+        )
+
+
+def test_a_difference_is_an_outcome_by_itself(release):
+    """A formula would read `pay - age` as pay without age, and say nothing."""
+    bare, braced = (
+        us.analyze(release, "ols", f"{one} ~ works") for one in ("pay - age", "{pay - age}")
+    )
+    np.testing.assert_allclose(bare.pooled.estimate, braced.pooled.estimate)
