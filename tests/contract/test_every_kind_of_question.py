@@ -256,7 +256,7 @@ def test_without_the_check_answers_miss(fault, monkeypatch):
         found.append(pooled.interval(0.95))
         return pooled, None, ()
 
-    monkeypatch.setattr(refusals, "require_counted", unchecked)
+    monkeypatch.setattr(refusals, "answer_with_room", unchecked)
     table, missed = rows(fault).to_pandas(), set()
     for kind, (formula, truth) in QUESTIONS[fault].items():
         if callable(truth):

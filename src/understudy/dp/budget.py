@@ -34,6 +34,10 @@ SIGNS = {"epsilon": "ε", "rho": "ρ", "half_mu_squared": "μ²/2"}
 """How people write these units."""
 
 LEAST_DELTA = Fraction(1, 10**300)
+DEFAULT_ROWS_SHARE = Fraction(1, 20)
+"""Of a budget, for the number of rows."""
+DEFAULT_LINES_SHARE = Fraction(1, 10)
+"""Of what is left then, for number lines; never more than second moments leave."""
 MOST_EPSILON = 10**15  # within what floating point can tell apart; far beyond any privacy
 _DIGITS = 12
 _LONG_EXPONENT = re.compile(r"[eE][+-]?\d{4}")

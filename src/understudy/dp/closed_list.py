@@ -1,6 +1,6 @@
 """The mechanisms of this package: the closed list that every gate has.
 
-A new mechanism is listed here; its proof is in its own file. The list holds names, so that a gate
+A new mechanism is listed here; its proof stands beside it. The list holds names, so that a gate
 loads no mechanism that nobody asks for. A class is listed if it is the very one that stood in a
 module of the list, under its name there, when a gate first looked. What a class says of itself is
 never asked.
@@ -32,14 +32,14 @@ WITH_EPSILON: Final[tuple[Place, ...]] = (
     ("understudy.mechanisms.sparse_tables", "LazyTable"),
     ("understudy.mechanisms.sparse_tables", "ThresholdTable"),
     ("understudy.mechanisms.sums", "Moments"),
+    ("understudy.mechanisms.tables", "BinomialCount"),
     ("understudy.mechanisms.tables", "HeapCounts"),
     ("understudy.mechanisms.tables", "NoisyTables"),
     ("understudy.mechanisms.tables", "NumberLines"),
     ("understudy.mechanisms.tables", "RowCount"),
-    ("understudy.mechanisms.weighted_tables", "WeightedTable"),
     ("understudy.mechanisms.urn", "Urn"),
     ("understudy.mechanisms.votes", "Votes"),
-    ("understudy.mechanisms.tables", "BinomialCount"),
+    ("understudy.mechanisms.weighted_tables", "WeightedTable"),
     ("understudy.papers.empirical_distribution", "CumulativeDistributions"),
     ("understudy.papers.generator_scores", "ListedParameters"),
     ("understudy.papers.generator_scores", "WalkedParameters"),

@@ -1,6 +1,6 @@
 """Named mechanisms: `price` from public facts, `run` on rows that are paid for.
 
-A mechanism is a frozen dataclass in a file of its own, with its proof. The gate
+A mechanism is a frozen dataclass in the file of its subject, with its proof. The gate
 (`understudy.dp.gate.Gate.ask`) makes it again from its fields alone, asks for its price,
 charges that, and only then runs it. So a mechanism never charges, and it never publishes.
 """

@@ -50,7 +50,7 @@ from understudy.inference.question import (
     rule_notes,
     split_condition,
 )
-from understudy.inference.refusals import RefusedError, advise, refuse_unmeasured
+from understudy.inference.refusals import RefusedError, advise, unmeasured_refusal
 from understudy.inference.rules import (
     COUNTS_REASON,
     Facts,
@@ -127,12 +127,12 @@ def analyze_release(
                 "records."
             )
     try:
-        analysis = _within_bounds(release, question, level=level, anyway=anyway)
+        analysis = _answer_checked(release, question, level=level, anyway=anyway)
         about = question.asked if isinstance(question.asked, Estimand) else None
         analysis = _told_unweighted(analysis, release, weighted, about, release.schema)
         return as_asked(analysis, kind, formula, release.schema)
     except (RefusedError, UntoldError) as error:
-        ask = partial(_within_bounds, release, level=level, anyway=False)
+        ask = partial(_answer_checked, release, level=level, anyway=False)
         raise add_advice(_refusal(error), release, question, ask) from None
 
 
@@ -244,13 +244,15 @@ def valid_answer(release: Release, kind: str, formula: str) -> Pooled | None:
     try:
         question = Question.of(kind, formula, release.schema)
         analysis = _answer_question(release, question, anyway=False, level=0.95)
-        analysis = _check_counts(analysis, release, question, anyway=False)
+        analysis = _check_records(analysis, release, question, anyway=False)
     except InferenceError:
         return None
     return analysis.pooled if analysis.valid else None
 
 
-def _within_bounds(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
+def _answer_checked(
+    release: Release, question: Question, *, anyway: bool, level: float
+) -> Analysis:
     """The answer to a question, unless it rests on numbers beyond the bounds."""
     try:
         analysis = _answer_question(release, question, anyway=anyway, level=level)
@@ -295,20 +297,20 @@ def within_bounds(
     Raises:
         RefusedError: it rests on them, and is not given `anyway`.
     """
-    analysis = _check_counts(analysis, release, question, anyway=anyway)
+    analysis = _check_records(analysis, release, question, anyway=anyway)
     limits = _limits(question, release.schema)
     cut = caveats.cut_notes(question.kind, analysis.pooled, analysis.level, limits)
     return replace(analysis, notes=(*analysis.notes, *cut), limits=limits)
 
 
-def _check_counts(
+def _check_records(
     analysis: Analysis, release: Release, question: Question, *, anyway: bool
 ) -> Analysis:
-    """The same, before anybody asks for the ends of its intervals, which may take long to find."""
+    """An answer with room for the records that it lacks, or its refusal; no ends are looked for."""
     doubt, cut, counting, notes = refusals.check_bounds(
         release, question, analysis.pooled, analysis.level, analysis.cut_off
     )
-    pooled, lacking, said = refusals.require_counted(release, question, analysis.pooled)
+    pooled, lacking, said = refusals.answer_with_room(release, question, analysis.pooled)
     doubt = lacking or doubt
     if doubt is not None and not anyway:
         raise doubt
@@ -372,7 +374,7 @@ def _by_any_other(release: Release, question: Question, *, anyway: bool, level: 
             return analysis
         require_told(question.asked, release.schema)
         if question.kind in MEASURED_ONLY:
-            raise refuse_unmeasured(release, facts)
+            raise unmeasured_refusal(release, facts)
     facts = _check_firmness(release, facts)
     if select_rule(facts).name == "noise-aware":
         assert isinstance(question.asked, Estimand)
@@ -460,7 +462,7 @@ def _narrower_by_moments(
     if answer is None or answer.pooled.names != counted.pooled.names:
         return None
     both = (answer.pooled, counted.pooled)
-    (one, doubt, _), (other, *_) = (refusals.require_counted(release, question, of) for of in both)
+    (one, doubt, _), (other, *_) = (refusals.answer_with_room(release, question, of) for of in both)
     own, wide = _half_widths(one), _half_widths(other)
     fewer = np.isnan(own).sum() > np.isnan(wide).sum()
     if doubt is not None or fewer or not np.nanmedian(own) < np.nanmedian(wide):

@@ -53,7 +53,7 @@ from understudy.inference.combining import Pooled, check_rule, require_level
 from understudy.inference.conditions import require_told
 from understudy.inference.estimators import Question, SetEstimates
 from understudy.inference.question import MEASURED_ONLY, Estimand
-from understudy.inference.refusals import RefusedError, advise, refuse_unmeasured
+from understudy.inference.refusals import RefusedError, advise, unmeasured_refusal
 from understudy.inference.rules import (
     apart_reason,
     binned_reason,
@@ -367,7 +367,7 @@ def require_askable(release: Release, question: Question, *, anyway: bool) -> No
     """
     if question.kind in MEASURED_ONLY:
         facts = facts_of(release, question.kind, question.columns)
-        raise refuse_unmeasured(release, facts, bootstrap=True)
+        raise unmeasured_refusal(release, facts, bootstrap=True)
     if question.kind == "total":
         raise _make_refusal(
             release,

@@ -87,9 +87,9 @@ class DeclaredAnalysis:
         """
         from understudy.inference import question  # loads the library of formulas
 
-        return question.parse(self.kind, self.formula, self.table(schema))
+        return question.parse(self.kind, self.formula, self.row_schema(schema))
 
-    def table(self, schema: Schema) -> Schema:
+    def row_schema(self, schema: Schema) -> Schema:
         """The schema of the rows that it is about."""
         members = self.members(schema)
         return schema if members is None else members.schema
@@ -322,9 +322,9 @@ def by_terms(
     from understudy.inference.needed_terms import all_needed  # loads the library of formulas
     from understudy.inference.question import is_of_many
 
-    found = [all_needed(one.estimand(schema), one.table(schema)) for one in analyses]
+    found = [all_needed(one.estimand(schema), one.row_schema(schema)) for one in analyses]
     for one, needed in zip(analyses, found, strict=True):
-        many = is_of_many(one.estimand(schema), one.table(schema))
+        many = is_of_many(one.estimand(schema), one.row_schema(schema))
         if (needed or many) and (members := one.members(schema)) is not None:
             raise not_of_members(one, members.form)
     plain = tuple(one for one, needed in zip(analyses, found, strict=True) if not needed)
@@ -414,10 +414,7 @@ def _read(entry: object) -> DeclaredAnalysis:
 
 
 def _from_file(path: Path) -> list[Any]:
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InferenceError(f"The analyses in {path} cannot be read: {error}.") from None
+    content = _read_toml(path, "The file")
     entries = content.get("analyses")
     if not isinstance(entries, list) or set(content) != {"analyses"}:
         raise InferenceError(f"The file {path} needs entries [[analyses]], and nothing else.")
@@ -501,7 +498,7 @@ def question_file(given: object) -> QuestionFile:
         raise InferenceError("A question is the path of its file, or a mapping with its entries.")
     try:
         content = _Content.model_validate(
-            dict(given) if isinstance(given, Mapping) else _read_file(Path(given))
+            dict(given) if isinstance(given, Mapping) else _read_toml(Path(given), "The question")
         )
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -533,15 +530,15 @@ def question_file(given: object) -> QuestionFile:
     )
 
 
-def _read_file(path: Path) -> object:
+def _read_toml(path: Path, what: str) -> dict[str, Any]:
     try:
         with path.open("rb") as stream:
             text = stream.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
-            raise InferenceError(f"The question {path} is longer than {MOST_BYTES:,} bytes.")
+            raise InferenceError(f"{what} {path} is longer than {MOST_BYTES:,} bytes.")
         return tomllib.loads(text.decode("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InferenceError(f"The question {path} cannot be read: {line(str(error))}.") from None
+        raise InferenceError(f"{what} {path} cannot be read: {line(str(error))}.") from None
 
 
 def public_delta(rows: int) -> str:

@@ -4,9 +4,10 @@ The other grounds of a refusal are in `inference.rules` and `inference.second_mo
 
 **What would answer a question that a release refuses: advice that can be followed, and was.**
 
-A refusal has a code (`CODES`) and three lines: why; what this release says of it; what to ask the
-publisher. Each piece of advice is data (`Advice`): `tests/contract/test_advice.py` asks over a grid
-of methods, does what each refusal says, and asks again. Only what is known to help is advised.
+A refusal has a code (`inference.rules.CODES`) and three lines: why; what this release says of it;
+what to ask the publisher. Each piece of advice is data (`Advice`): `tests/contract/test_advice.py`
+asks over a grid of methods, does what each refusal says, and asks again. Only what is known to help
+is advised.
 
 * **The same release, asked by its rules**, where a bootstrap cannot do what full tables can.
 * **A release that declares the question** (`understudy.inference.declarations`), at the least ε at
@@ -77,6 +78,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from understudy._arrays import Z_95, Floats
+from understudy.dp.budget import DEFAULT_LINES_SHARE, DEFAULT_ROWS_SHARE
 from understudy.dp.calibration import calibrate
 from understudy.errors import InferenceError
 from understudy.features.grids import LineCells
@@ -128,10 +130,8 @@ _REQUESTS: Final[dict[AdvisedKind, str]] = {
 }
 """The third line of a refusal, by what helps."""
 
-_ROWS_SHARE = Fraction(1, 20)  # of the budget buys the number of rows, by default
 SPLIT_SETS = 3
 EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "5", "10", "20", "50", "100")
-_LINES = "0.1"  # of the budget, for number lines
 _ANYWAY = "; anyway=True (--anyway) gives numbers whose error bars are not valid"
 
 
@@ -191,7 +191,7 @@ class Advice:
             return ""
         words = ["understudy synthesize DATA --schema SCHEMA", f"--epsilon {self.epsilon}"]
         words += [f"--delta {self.delta}"] * (self.delta != "0")
-        words += [f"--budget lines={_LINES}"] * (self.kind == "line")
+        words += [f"--budget lines={float(DEFAULT_LINES_SHARE):g}"] * (self.kind == "line")
         words += [f"--method {self.method}"] * bool(self.method)
         words += [f"--option {name}={value}" for name, value in self.options.items()]
         words += [f"--sets {self.sets}"] * (self.sets > 1)
@@ -241,7 +241,7 @@ def quote_text(text: str) -> str:
     return shlex.quote(text) if set('"$`\\!') & set(text) else f'"{text}"'
 
 
-def refuse_unmeasured(release: Release, facts: Facts, *, bootstrap: bool = False) -> RefusedError:
+def unmeasured_refusal(release: Release, facts: Facts, *, bootstrap: bool = False) -> RefusedError:
     """The refusal of a question of `MEASURED_ONLY`, as no measurement of a release answers it."""
     advice = advise(release, facts, bootstrap=bootstrap)
     return RefusedError("not-measured", MEASURED_ONLY[facts.kind], advice, anyway=False)
@@ -307,7 +307,7 @@ def _with_budget(
 
 def _split_scale(release: Release, epsilon: str) -> float:
     """Scale of the noise in a count of one of the split sets, in records."""
-    rows = _ROWS_SHARE if release.schema.rows == "private" else Fraction(0)
+    rows = DEFAULT_ROWS_SHARE if release.schema.rows == "private" else Fraction(0)
     distribution = calibrate(
         "geometric",
         spend=Fraction(epsilon) * (1 - rows) / SPLIT_SETS,
@@ -429,7 +429,7 @@ def check_bounds(
         cut: column → narrower limits, where its numbers were cut off when they were measured.
 
     Returns:
-        A refusal, where numbers are cut off, the same in words, and notes.
+        A refusal or None; column → limits, where numbers are cut off; these in words; and notes.
     """
     numbers = _numbers_of(question, release.schema)
     noted = [_cut_note(release, name, ends) for name, ends in cut.items()]
@@ -676,7 +676,7 @@ class OutOfDomain:
     certain: bool
 
 
-def require_counted(
+def answer_with_room(
     release: Release, question: Question, pooled: Pooled
 ) -> tuple[Pooled, RefusedError | None, tuple[str, ...]]:
     """An answer with room for the records that it lacks, or why it is none.
@@ -690,14 +690,14 @@ def require_counted(
         The answer, with wider intervals where records are certainly out of domain; why it is not to
         be given, None if it is; and what to know of it.
     """
-    found = _outside(release, question, pooled)
+    found = _records_lacked(release, question, pooled)
     lacking = [one for one in found if one.certain]
     if not lacking:
         largest = max(found, key=lambda one: one.most, default=None)
         if largest is None or largest.most < _NOTED:
             return pooled, None, ()
         note = (
-            f"By noisy counts at most {100 * largest.most:.2g} % of the records are out of domain "
+            f"By noisy counts at most {_percent(largest.most)} of the records are out of domain "
             f"in {' or '.join(largest.columns)}, and left out."
         )
         return pooled, None, (note,)
@@ -721,7 +721,7 @@ def require_counted(
 
 
 def _domain_words(lacking: Sequence[OutOfDomain]) -> str:
-    shares = (f"{100 * one.share:.2g} % of {' or '.join(one.columns)}" for one in lacking)
+    shares = (f"{_percent(one.share)} of {' or '.join(one.columns)}" for one in lacking)
     return (
         f"{' and '.join(shares)} (noisy numbers) are out of domain: empty, with a value that the "
         "schema does not declare, or against one of its rules"
@@ -761,7 +761,7 @@ def _columns_by_moments(question: Question, schema: Schema) -> set[str]:
     return set(question.columns) - numbers
 
 
-def _outside(release: Release, question: Question, pooled: Pooled) -> list[OutOfDomain]:
+def _records_lacked(release: Release, question: Question, pooled: Pooled) -> list[OutOfDomain]:
     """Count the records that an answer lacks, by sets of columns."""
     measured, asked = release.measurements, set(question.columns)
     if pooled.rule == RULE:
@@ -771,9 +771,11 @@ def _outside(release: Release, question: Question, pooled: Pooled) -> list[OutOf
         wider = coarser_table(measured, question.columns)
         tables = [*select_covering(measured, question.columns), *((wider,) if wider else ())]
         if len(asked) == 1:
-            tables += (one for one in measured if _counts(one) and set(one.columns) == asked)
+            tables += (
+                one for one in measured if _counts_outside(one) and set(one.columns) == asked
+            )
     else:
-        joint = (one for one in release.behind_sets if _counts(one) and one.kind.is_joint)
+        joint = (one for one in release.behind_sets if _counts_outside(one) and one.kind.is_joint)
         tables = [one for one in joint if set(one.columns) & asked]
     return _shares(release, {one.columns for one in tables})
 
@@ -781,11 +783,13 @@ def _outside(release: Release, question: Question, pooled: Pooled) -> list[OutOf
 def outside_of(release: Release, columns: Sequence[str]) -> list[OutOfDomain]:
     """Count the records out of domain, by each measurement of some of these columns alone."""
     asked = set(columns)
-    within = (one for one in release.measurements if _counts(one) and set(one.columns) <= asked)
+    within = (
+        one for one in release.measurements if _counts_outside(one) and set(one.columns) <= asked
+    )
     return _shares(release, {one.columns for one in within})
 
 
-def _counts(measured: Measurement) -> bool:
+def _counts_outside(measured: Measurement) -> bool:
     """Return whether a measurement has a noisy number of records out of domain."""
     return measured.kind in _COUNTING and measured.stddev > 0
 
@@ -794,7 +798,7 @@ def _shares(release: Release, groups: set[tuple[str, ...]]) -> list[OutOfDomain]
     """Of each set of columns, all its counts averaged by precision."""
     own: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
     for one in release.measurements:
-        if _counts(one):
+        if _counts_outside(one):
             own[one.columns].append(one)
     n_rows = max(release.manifest.n_rows, 1)
     level = FALSE_ALARM / max(len(own), 1)

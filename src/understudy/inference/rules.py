@@ -4,9 +4,8 @@ The other grounds of a refusal: numbers beyond bounds and records out of domain
 (`inference.refusals`), and estimates that are lost in noise (`inference.second_moments`).
 
 The choice is one table, `RULES`, read from the top; the first rule that applies is taken. A rule
-with `valid=False` refuses, in a sentence that says why; what would work, `advice` says. A kind of
-set that does not exist yet (multiple synthesis, say, whose sets are drawn from fresh posterior
-parameters) gets a line in `FRESH`, and if need be a row.
+with `valid=False` refuses, in a sentence that says why; `inference.refusals.advise` says what would
+work. A new kind of sets gets a line in `FRESH`, and if need be a row.
 
 **Why T = ū + b/m holds for sets that each have their own noise.** Given the rows, set l has the
 estimate q_l = q + bias + noise_l + draw_l, where q is what the rows give and noise and draws are

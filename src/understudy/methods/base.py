@@ -81,7 +81,7 @@ from understudy.schema import Schema
 DENSE_CELLS = 2**22
 """Cells of the tables of a fit, together, that are written out unless the user says otherwise."""
 
-ASSUMED_ROWS = 50_000
+EFFORT_ROWS = 50_000
 """Rows that are counted on, where their number is neither public nor limited."""
 
 _COUNTED = 1.5e9
@@ -116,9 +116,9 @@ def dense_effort(n_cells: int, bytes_per_cell: int) -> Effort:
 
 
 def expected_rows(schema: Schema) -> int:
-    """The number of rows, or its limit, or `ASSUMED_ROWS`."""
+    """The number of rows, or its limit, or `EFFORT_ROWS`."""
     known = schema.most_rows
-    return ASSUMED_ROWS if known is None else known
+    return EFFORT_ROWS if known is None else known
 
 
 def pairs_effort(schema: Schema, model_cells: float) -> Effort:

@@ -206,7 +206,7 @@ AUTO_CELLS = 1_000
 """Cells of a full table that `auto` measures, at most."""
 RECORDS_PER_CELL = 4
 """Records per cell and unit of 1/ε from which on it does."""
-ASSUMED_ROWS = 1_000
+PLANNED_ROWS = 1_000
 """Records that it counts on where their number is private."""
 MANY_COLUMNS = 100
 
@@ -229,7 +229,7 @@ def choose_method(
         delta: δ of the release.
     """
     n_cells, d = schema.domain.n_allowed, len(schema.names)
-    rows = schema.n_rows if schema.rows == "public" else ASSUMED_ROWS
+    rows = schema.n_rows if schema.rows == "public" else PLANNED_ROWS
     most = min(AUTO_CELLS, int((rows or 0) * epsilon / RECORDS_PER_CELL))
     cells = (
         f"the full table has {n_cells:,} cells"

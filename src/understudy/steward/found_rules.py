@@ -324,7 +324,7 @@ def _decimals(column: Column) -> int:
 
 
 def _near(target: _Seen, given: Numbers, wanted: Numbers) -> bool:
-    """Return whether numbers agree but for rounding, and as much are absent in the same places."""
+    """Return whether some numbers are wanted, and each that is wanted is given but for rounding."""
     near = np.abs(given - wanted) <= _reach(target.column)
     return bool(np.all(near | np.isnan(wanted)) and np.any(near))
 

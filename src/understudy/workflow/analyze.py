@@ -24,7 +24,7 @@ import polars as pl
 from understudy._parallel import in_chunks, single_threaded
 from understudy._validation import require_function, require_number, require_text
 from understudy.data.table import Table
-from understudy.dp.budget import Budget
+from understudy.dp.budget import DEFAULT_ROWS_SHARE, Budget
 from understudy.dp.gate import Gate
 from understudy.dp.randomness import SeededRandomness
 from understudy.dp.released import NoisyLine, NoisyProducts, NoisyRanks
@@ -51,7 +51,6 @@ from understudy.release.release import Release, given_release
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 from understudy.schema.expressions import with_condition
-from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.workflow.gates import open_gate
 from understudy.workflow.options import Progress, SynthesisOptions
 from understudy.workflow.request import Request, request_of

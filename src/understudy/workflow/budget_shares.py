@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Final
 
 from understudy._validation import require_list, require_mapping
-from understudy.dp.budget import Budget, Number, exact
+from understudy.dp.budget import DEFAULT_LINES_SHARE, Budget, Number, exact
 from understudy.dp.calibration import (
     NoiseName,
     gaussian_variance,
@@ -32,7 +32,6 @@ from understudy.schema import NUMERIC, Schema
 
 PARTS: Final = ("rows", "answers", "lines", "layer", "places")
 """Of a budget, as somebody states them: the first is of the whole, the others of the rest."""
-DEFAULT_ROWS_SHARE = Fraction(1, 20)
 DEFAULT_ANSWERS_SHARE = Fraction(1, 3)
 """Of what is left for an automatic release with δ above 0; without δ the moments are dear."""
 DECLARED_SHARE = Fraction(1, 2)
@@ -44,8 +43,6 @@ PRIORITY_PART = Fraction(1, 4)
 DEFAULT_PLACES_SHARE = Fraction(1, 4)
 """Of what is left after the number of rows, for tables of places; never more than for records."""
 MOST_ANSWER_SCORES = 400
-DEFAULT_LINES_SHARE = Fraction(1, 10)
-"""Of what is left after the number of rows, for number lines; never more than moments leave."""
 _HEAPS_PART, _MOST_HEAPS_PART = Fraction(1, 50), Fraction(1, 10)
 """Of what is left after the number of rows, for the heaps of a column, and of all."""
 _FINE_WEIGHT, _PLAIN_WEIGHT = 4, 2

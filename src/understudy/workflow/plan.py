@@ -24,7 +24,7 @@ from understudy.inference.declared import (
 from understudy.mechanisms.second_moments import WeightedMoments
 from understudy.mechanisms.weighted_tables import WeightedTable
 from understudy.methods.plan import PlannedTable
-from understudy.methods.registry import ASSUMED_ROWS
+from understudy.methods.registry import PLANNED_ROWS
 from understudy.models.spine import Hierarchy, TreeNoise
 from understudy.schema import NUMERIC, Continuous, Integer, Schema
 from understudy.schema.design import Design
@@ -304,7 +304,7 @@ def _weight_remarks(request: Request, assume_rows: int | None) -> tuple[str, ...
     column = schema.columns[design.weight]
     assert isinstance(column, NUMERIC)
     low, high = column.bounds
-    bound, n = design.bound(schema.columns), assume_rows or schema.n_rows or ASSUMED_ROWS
+    bound, n = design.bound(schema.columns), assume_rows or schema.n_rows or PLANNED_ROWS
     times = 2 * high / (low + high) * steps[0].stddev / n / (0.5 / math.sqrt(n))
     said = (
         f"Weights of {design.weight} are taken to be even between their bounds where it is said "
@@ -518,7 +518,7 @@ def state_assumptions(request: Request, assume_rows: int | None) -> dict[str, An
     return {
         "steps": list(zip(bought, deviations, strict=True)),
         "pure": request.budget.accounting == "pure",
-        "n_rows": assume_rows or request.schema.n_rows or ASSUMED_ROWS,
+        "n_rows": assume_rows or request.schema.n_rows or PLANNED_ROWS,
         "rows_stddev": request.rows_stddev,
         "lines": lines,
         "lined": lined,

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from understudy.dp.budget import Budget, Number, exact
+from understudy.dp.budget import DEFAULT_ROWS_SHARE, Budget, Number, exact
 from understudy.dp.calibration import (
     calibrate,
     describe,
@@ -54,7 +54,6 @@ from understudy.schema.coarsening import bin_starts, number_text
 from understudy.schema.households import slot_column
 from understudy.schema.schema import given_schema
 from understudy.workflow.budget_shares import (
-    DEFAULT_ROWS_SHARE,
     AnswerShares,
     budget_of,
     heaps_part,

@@ -3,7 +3,7 @@
 import pytest
 
 import understudy as us
-from understudy.methods.base import ASSUMED_ROWS, dense_effort, expected_rows
+from understudy.methods.base import EFFORT_ROWS, dense_effort, expected_rows
 
 
 def schema(n_rows=50_000, d=8, head=""):
@@ -29,7 +29,7 @@ def test_dense_tables_by_hand():
 def test_rows_are_declared_limited_or_assumed():
     assert expected_rows(schema(123)) == 123
     assert expected_rows(schema(head='rows = "private"\nrow_limit = 77\n')) == 77
-    assert expected_rows(schema(head='rows = "private"\n')) == ASSUMED_ROWS
+    assert expected_rows(schema(head='rows = "private"\n')) == EFFORT_ROWS
 
 
 @pytest.mark.parametrize("method", ["mst", "aim", "marginals"])
