@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final, NamedTuple
@@ -46,9 +46,9 @@ from understudy.features.design import (
 )
 from understudy.inference import formulas
 from understudy.inference.question import rule_notes, split_probability, written_out
-from understudy.inference.records import Records, is_grouping, level_values
+from understudy.inference.records import Records, is_grouping, level_values, probe_records
 from understudy.mechanisms.votes import MOST_TERMS, ClaimKind, Votes
-from understudy.schema import NUMERIC, Boolean, Continuous, Schema
+from understudy.schema import NUMERIC, Boolean, Schema
 from understudy.schema.base import number_of
 from understudy.schema.expressions import (
     BRACED,
@@ -60,7 +60,6 @@ from understudy.schema.expressions import (
     without_braces,
 )
 
-_PROBES: Final = 128
 _PIECE = re.compile(
     rf"`(?:[^`]|``)+`|{BRACED}|'[^']*'|\"[^\"]*\"|[^\W\d][\w.]*|\d[\w.]*|\s+|.", re.DOTALL
 )
@@ -94,7 +93,7 @@ def model_terms(formula: str, schema: Schema) -> dict[str, Term]:
                 )
                 width *= len(coded[factor.expr])
         _require_few(width)
-    probes = _probes(schema, columns)
+    probes = probe_records(schema, columns)
     design = formulas.matrices(right, probes.frame())
     _require_few(design.shape[1])
     found: dict[str, Term] = {}
@@ -265,24 +264,6 @@ def _expand_term(encoded: Any, coded: dict[str, Factors]) -> Iterator[Term]:
         ]
         for chosen in product(*reversed(choices)):
             yield tuple(reversed(chosen))
-
-
-def _probes(schema: Schema, columns: Sequence[str]) -> Records:
-    """Made-up records with every level of each column, and numbers all over their bounds."""
-    most = max((schema.columns[name].n_ordinary for name in columns), default=1)
-    n, rng = max(_PROBES, 2 * min(most, MOST_TERMS)), np.random.default_rng(0)
-    states, numbers = {}, {}
-    for name in columns:
-        column = schema.columns[name]
-        if isinstance(column, NUMERIC):
-            low, high = column.bounds
-            drawn = low + (high - low) * rng.permutation(n) / (n - 1)
-            drawn = drawn if isinstance(column, Continuous) else np.rint(drawn)
-            numbers[name] = np.clip(drawn, low, high)
-            states[name] = Records.states_of(numbers[name], column)
-        else:
-            states[name] = rng.permutation(np.arange(n) % column.n_ordinary)
-    return Records(schema, states, numbers)
 
 
 def _require_same(formula: str, terms: dict[str, Term], laid: Floats, probes: Records) -> None:

@@ -21,7 +21,7 @@ from understudy.inference import formulas
 from understudy.inference.bin_bias import end_scores
 from understudy.inference.contributions import cell_scores
 from understudy.inference.question import MODELS, OF_GROUPS, TWO_WAY, Estimand
-from understudy.inference.records import ABSENT, is_binned, numbers_around
+from understudy.inference.records import ABSENT, is_binned, numbers_around, probe_records
 from understudy.schema import NUMERIC, Continuous, Schema
 from understudy.schema.coarsening import cuts_of, in_these_bins, with_cuts
 from understudy.schema.expressions import names_in, quote_name, split_outside, without_braces
@@ -86,6 +86,17 @@ def require_told(estimand: Estimand, schema: Schema) -> None:
             raise InferenceError(
                 f"{all_or_none} declared values of {', '.join(columns)} meet {condition!r}."
             )
+
+
+def require_computable(estimand: Estimand, schema: Schema) -> None:
+    """Refuse an expression that is no finite number for some of the declared values.
+
+    Raises:
+        InferenceError: it is none.
+    """
+    if estimand.expression and estimand.kind not in MODELS:
+        named = formulas.columns_of(formulas.as_formula(estimand.expression), schema.names)
+        formulas.evaluate(estimand.expression, probe_records(schema, named).frame())
 
 
 def require_varying(estimand: Estimand, schema: Schema) -> None:

@@ -288,6 +288,8 @@ def with_own_bins(given: object, schema: Schema) -> tuple[tuple[DeclaredAnalysis
             conditions.require_varying(estimand, schema)
         schema = conditions.schema_that_tells(asked, schema)
         by_terms(analyses, schema)
+        for estimand in asked:
+            conditions.require_computable(estimand, schema)
     return analyses, schema
 
 

@@ -370,8 +370,7 @@ def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
                 "text stands beside a column with levels, or beside one of times by itself."
             ) from None
         raise InferenceError(
-            f"The formula {_show_formula(formula)!r} cannot be computed on this release: "
-            f"{_first_line(error)}."
+            f"The formula {_show_formula(formula)!r} cannot be computed: {_first_line(error)}."
         ) from None
     if hasattr(design, "lhs") and not design.lhs.shape[1]:
         raise InferenceError(

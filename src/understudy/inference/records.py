@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 ABSENT = -1
 MOST_POINTS = 2**20
 _POINTS_PER_BIN = 64
+_PROBES, _MOST_PROBES = 128, 1024
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,29 @@ _KEPT_VALUES = 2**21
 def _column_records(release: Release, name: str) -> tuple[Records, ...]:
     """One column of each set: many questions may be asked of it, of a page by itself."""
     return tuple(Records.of(table, release.schema, [name]) for table in first_parts(release.tables))
+
+
+def probe_records(schema: Schema, columns: Sequence[str]) -> Records:
+    """Made-up records with most levels of each column, and numbers all over their bounds.
+
+    Args:
+        schema: public.
+        columns: to make up.
+    """
+    most = max((schema.columns[name].n_ordinary for name in columns), default=1)
+    n, rng = min(max(_PROBES, 2 * most), _MOST_PROBES), np.random.default_rng(0)
+    states, numbers = {}, {}
+    for name in columns:
+        column = schema.columns[name]
+        if isinstance(column, NUMERIC):
+            low, high = column.bounds
+            drawn = low + (high - low) * rng.permutation(n) / (n - 1)
+            drawn = drawn if isinstance(column, Continuous) else np.rint(drawn)
+            numbers[name] = np.clip(drawn, low, high)
+            states[name] = Records.states_of(numbers[name], column)
+        else:
+            states[name] = rng.permutation(np.arange(n) % column.n_ordinary)
+    return Records(schema, states, numbers)
 
 
 def is_grouping(column: Column) -> bool:

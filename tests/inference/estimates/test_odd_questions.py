@@ -179,6 +179,14 @@ def test_what_cannot_be_computed_is_said_in_a_sentence(release, question, words)
         us.analyze(release, kind, formula, anyway=True)
 
 
+@pytest.mark.parametrize(
+    "question", ["mean log(pay)", "total 1 / (age - 18)", "mean {min(pay)} ~ sex"]
+)
+def test_what_cannot_be_computed_of_declared_values_is_refused_before_it_is_paid_for(question):
+    with pytest.raises(InferenceError):
+        us.plan(_schema({}), epsilon=1, delta="1e-6", analyses=[question])
+
+
 @pytest.mark.parametrize("kind", ["mean", "total", "proportion", "count", "quantile", "std"])
 def test_both_groups_of_a_condition_are_as_where_has_them(release, kind):
     """By the sources of the column alone: estimates and widths are the same."""
