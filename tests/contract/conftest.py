@@ -389,9 +389,10 @@ class Case:
         columns = next((len(table.columns) for table in planned if table.form == "rounds"), 0)
         for table in planned:
             if table.form == "rounds":
-                rounds = len(list(takewhile(is_choice, left[::2])))
-                found.append(again + left[: 2 * rounds])
-                left, again = left[2 * rounds :], []
+                rounds = 2 * len(list(takewhile(is_choice, left[::2])))
+                forest = all(map(is_choice, left[:2]))  # what follows its choices is all its own
+                found.append(again + left[: None if forest else rounds])
+                left, again = left[len(found[-1]) - len(again) :], []
                 continue
             if table.form == "moments" and table.chosen and not (left and is_ranks(left[0])):
                 found.append([])

@@ -1,9 +1,11 @@
 """Nothing is asked of the rows before it is paid, and nothing is paid beyond the stated budget."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
+from contract.conftest import EPSILON, ROWS
 from understudy.data.base import NO_PREMISES
 from understudy.errors import InsufficientBudgetError
 from understudy.mechanisms.tables import RowCount
@@ -120,6 +122,9 @@ def require_rounds(budget, table, steps, measured, saved):
     if not is_choice(steps[0]):
         assert [m.columns for m in measured[: len(table.columns)]] == [(n,) for n in table.columns]
         steps, measured = steps[len(table.columns) :], measured[len(table.columns) :]
+    if [one.kind for one in measured[:2]] == ["choice", "choice"]:
+        require_forest(steps, measured)
+        return
     assert [one.kind for one in measured] == ["choice", "table"] * (len(steps) // 2)
     choices, tables = steps[::2], steps[1::2]
     assert all(is_choice(one) for one in choices)
@@ -129,6 +134,15 @@ def require_rounds(budget, table, steps, measured, saved):
     costs = [cost(step, budget) for step in steps]
     assert costs[::2] == sorted(costs[::2])
     assert costs[1::2] == sorted(costs[1::2])
+
+
+def require_forest(steps, measured):
+    """All choices, then their tables, then such tables or single columns again."""
+    n = sum(map(is_choice, steps))
+    assert all(map(is_choice, steps[:n]))
+    chosen = [one.columns for one in measured[:n]]
+    assert [one.columns for one in measured[n : 2 * n]] == chosen
+    assert {one.columns for one in measured[2 * n :] if len(one.columns) > 1} <= {*chosen}
 
 
 @pytest.mark.nightly(every=2)
@@ -189,11 +203,14 @@ def once_more(release, fixed):
 
 def without_rounds(release, manifest, by_rows):
     """What is said of steps that nothing released has a say in: a choice, the table that it decides
-    on, tables of single columns that are bought once more, and what costs by the number of rows
-    (ranks, and single columns without δ) are left out, and counted by what all of them cost."""
+    on, all from a forest's first choice on, tables of single columns that are bought once more, and
+    what costs by the number of rows (ranks, and single columns without δ) are left out, and counted
+    by what all of them cost."""
     steps = manifest["ledger"]
     after = [False, *(is_choice(step) for step in steps[:-1])]
     fixed = [not is_choice(step) and not chosen for step, chosen in zip(steps, after, strict=True)]
+    if (True, True) in pairwise(map(is_choice, steps)):  # a forest, measured after all its choices
+        fixed[after.index(True) :] = [False] * (len(steps) - after.index(True))
     budget = next(unit for unit in steps[0] if unit.endswith("_exact"))
     words = "counts by" if budget.startswith("epsilon") else "products of ranks"
     ruled = [k for k, step in enumerate(steps) if by_rows and words in step["query"]]
@@ -270,7 +287,7 @@ def test_neighbouring_tables_have_the_same_ledger_and_metadata_in_several_sets(s
 
 
 def require_same_metadata(case, released, *neighbours):
-    plan = case.small_plan
+    plan = case.plan(max(len(ROWS[neighbours[0]]), 1), EPSILON)
     chosen = any(step.chosen for step in plan.setup + plan.tables)
     rounds = any(step.form == "rounds" for step in plan.tables)
     by_rows = any(case.by_rows(step) for step in case.plan(10, case.huge()).tables)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import random
 import re
 import shlex
@@ -88,7 +89,7 @@ def workplace(tmp_path, monkeypatch):
     bits = random.Random(22)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO())  # nobody answers what a review asks
-    monkeypatch.setattr(randomness, "os", SimpleNamespace(urandom=bits.randbytes))
+    monkeypatch.setattr(randomness, "os", SimpleNamespace(urandom=bits.randbytes, getpid=os.getpid))
     monkeypatch.setattr(synthesize, "secrets", SimpleNamespace(randbits=bits.getrandbits))
     monkeypatch.setattr(_parallel, "processors", lambda: 1)  # others would load all this again
     return tmp_path

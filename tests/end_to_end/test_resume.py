@@ -13,6 +13,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -44,10 +45,11 @@ REQUESTS = {
     "independent with δ": {"method": "independent", "delta": "1e-6"},
     "privbayes": {"method": "privbayes", "options": {"sets": "split"}},
     "moments and lines": {"method": "independent", "budget": {"answers": "0.3", "lines": "0.2"}},
-    "automatic": {"delta": "1e-6"},
+    "automatic": {"delta": "1e-6", "epsilon": 8},
     "declared": {"delta": "1e-6", "analyses": ANALYSES},
     "declared without δ": {"analyses": ANALYSES},
     "regression": {"delta": "1e-6", "formula": "age ~ member"},
+    "a forest of pairs": {"delta": "1e-6"},
 }
 
 
@@ -132,7 +134,9 @@ def continued(request, folder, undisturbed):
     charged = [json.loads(one[17:]) for one in records if '"kind":"charge"' in one]
     unanswered = bool(records) and '"kind":"charge"' in records[-1]
     exhausted = unanswered and len(charged) == n_charges
-    if exhausted and not TABLE[undisturbed.manifest.method].rounds:
+    chosen = [one["mechanism"] == "exponential mechanism" for one in undisturbed.manifest.ledger]
+    forest = (True, True) in pairwise(chosen)  # in place of rounds, which may end at any time
+    if exhausted and (forest or not TABLE[undisturbed.manifest.method].rounds):
         with pytest.raises(CheckpointError, match="nothing is left"):
             asked(request, folder)
         return False

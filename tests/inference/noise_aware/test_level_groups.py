@@ -144,7 +144,7 @@ def test_a_plan_of_600_codes_has_a_width_near_that_of_the_records():
 def test_means_of_a_condition_on_codes_are_of_the_records_that_count():
     """Of few levels second moments of the column tell them, which serve other questions too."""
     needed = needed_terms(asked("mean age where job in ['j001', 'j002']"), SCHEMA)
-    assert needed.among == {"job": (1, 2)}
+    assert needed.among == ({"job": (1, 2)},)
     assert needed_terms(asked("mean age where grade in [1, 2]"), SCHEMA) is None
 
 

@@ -83,7 +83,7 @@ def planned(release, kind, formula):
 
 def test_an_answer_that_tells_little_is_called_wide(check):
     rows = people(np.random.default_rng(5), 3000)
-    asked = {**HOW, "epsilon": 0.05, "analyses": ["mean x", "mean wage"]}
+    asked = {**HOW, "epsilon": 0.03, "analyses": ["mean x", "mean wage"]}
     wide = us.synthesize(rows, SCHEMA, **asked, insecure_noise_seed=3)
     told = declared_results(wide)
     n_wide = sum(one.answer is not None and not one.counts for one in told)
