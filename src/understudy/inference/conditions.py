@@ -91,10 +91,16 @@ def require_told(estimand: Estimand, schema: Schema) -> None:
 def require_computable(estimand: Estimand, schema: Schema) -> None:
     """Refuse an expression that is no finite number for some of the declared values.
 
+    Of a model each factor is laid out by itself: products of levels could be too many.
+
     Raises:
-        InferenceError: it is none.
+        InferenceError: it is none, or a factor of a model cannot be computed.
     """
-    if estimand.expression and estimand.kind not in MODELS:
+    if estimand.kind in MODELS:
+        probes = probe_records(schema, estimand.columns).frame()
+        for factor in formulas.codes_in(estimand.formula):
+            formulas.matrices(f"0 + {{{factor}}}", probes)
+    elif estimand.expression:
         named = formulas.columns_of(formulas.as_formula(estimand.expression), schema.names)
         formulas.evaluate(estimand.expression, probe_records(schema, named).frame())
 

@@ -166,7 +166,7 @@ def split_comparisons(formula: str) -> Iterator[str]:
         >>> [*split_comparisons("0 + {(income > 25000) & (3 <= age < 7)}")]
         ['income > 25000', '3 <= age < 7']
     """
-    for code in _codes(formula):
+    for code in codes_in(formula):
         for node in ast.walk(python_tree(code)):
             if isinstance(node, ast.Compare):
                 yield tree_text(node)
@@ -174,7 +174,7 @@ def split_comparisons(formula: str) -> Iterator[str]:
 
 def comparisons(formula: str) -> Iterator[tuple[str, object]]:
     """Each column that a formula tests for being equal, or not, to a constant; and the constant."""
-    for code in _codes(formula):
+    for code in codes_in(formula):
         for node in ast.walk(python_tree(code)):
             if not (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)):
                 continue
@@ -193,7 +193,7 @@ def constants(formula: str) -> tuple[float, ...]:
     """
     found = {
         float(node.value)
-        for code in _codes(formula)
+        for code in codes_in(formula)
         for node in ast.walk(python_tree(code))
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float)
     }
@@ -395,7 +395,7 @@ def _names(formula: str) -> Iterator[str]:
             yield expression
 
 
-def _codes(formula: str) -> Iterator[str]:
+def codes_in(formula: str) -> Iterator[str]:
     """Each factor that is more than the name of a column."""
     return (expression for expression, is_code in _factors(formula) if is_code)
 

@@ -180,7 +180,11 @@ def test_what_cannot_be_computed_is_said_in_a_sentence(release, question, words)
 
 
 @pytest.mark.parametrize(
-    "question", ["mean log(pay)", "total 1 / (age - 18)", "mean {min(pay)} ~ sex"]
+    "question",
+    [
+        *("mean log(pay)", "total 1 / (age - 18)", "mean {min(pay)} ~ sex"),
+        *("ols pay ~ log(sex)", "ols pay ~ {sex > 1}", "logit works ~ np.foo(age)"),
+    ],
 )
 def test_what_cannot_be_computed_of_declared_values_is_refused_before_it_is_paid_for(question):
     with pytest.raises(InferenceError):
