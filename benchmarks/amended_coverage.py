@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 import understudy as us
-from understudy.inference.amended import amended_answers
+from understudy.inference.analyze import amended_answers
 
 NAMES = [f"x{j}" for j in range(1, 6)]
 SLOPES = np.array([0.06, -0.05, 0.04, 0.0, 0.05])

@@ -48,7 +48,7 @@ from understudy.inference.bin_bias import value_ranges
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import FEWEST, ratios
 from understudy.inference.declared import GROUPS_SHARE, SQUARES_SHARE
-from understudy.inference.effect_sizes import odds_ratio
+from understudy.inference.design_effects import GroupSums
 from understudy.inference.moment_answers import traits_of
 from understudy.inference.noisy_tables import Counts
 from understudy.inference.own_tables import (
@@ -59,12 +59,10 @@ from understudy.inference.own_tables import (
 )
 from understudy.inference.quantiles import counted_curve
 from understudy.inference.question import TWO_WAY, Estimand, parse
-from understudy.inference.random_groups import GroupSums
 from understudy.inference.records import Records
 from understudy.inference.second_moments import LostInNoiseError
-from understudy.inference.two_way import NoisyCells, crossed_cells, independence
-from understudy.inference.weighted import answer_of_cells
-from understudy.inference.weighted_cells import WeightedCells, cell_ratios, cell_totals
+from understudy.inference.two_way import NoisyCells, crossed_cells, independence, odds_ratio
+from understudy.inference.weighted import WeightedCells, answer_of_cells, cell_ratios, cell_totals
 from understudy.schema import Schema
 
 _LAPLACE_KURTOSIS, _LEVEL = 3.0, 0.05

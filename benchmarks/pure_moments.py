@@ -5,8 +5,8 @@
 Their noise follows from public facts. A third of the budget buys the moments of all columns, half
 of them numbers in ten bins and half of three levels. With σ the noise in a sum of products, n
 records give a correlation an interval √(1 + 9σ²/n) times as wide as the rows' own
-(`understudy.inference.expected_widths`), and hide the spread of a number unless n ≥ 3·FIRM·σ. Rows
-go by 1/ε², and by 1/ε where the spread decides.
+(`understudy.inference.answered_questions`), and hide the spread of a number unless n ≥ 3·FIRM·σ.
+Rows go by 1/ε², and by 1/ε where the spread decides.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from rich.table import Table
 
 import understudy as us
 from understudy.dp.mechanism import Form
+from understudy.inference.analysis import WIDEST
 from understudy.inference.second_moments import FIRM
-from understudy.inference.usefulness import WIDEST
 
 NUMBER = 'kind = "integer"\nlower = 0\nupper = 100\nbins = 10\n'
 LEVELS = 'kind = "categorical"\nlevels = ["a", "b", "c"]\n'

@@ -58,7 +58,7 @@ from noisy_statistics import NoisyStatistics
 from populations import POPULATIONS, Population, population
 from question_scores import Cell, by_cell, by_kind, faults, refusals
 from row_answers import RowAnswer, row_answer
-from understudy.inference.usefulness import counts
+from understudy.inference.analysis import counts
 from understudy.schema import Schema
 from wider_populations import KNOWN, known_table
 

@@ -22,9 +22,9 @@ import understudy_verify
 from made_codebooks import ALL
 from understudy.data.table import Table
 from understudy.errors import UnderstudyError
-from understudy.inference.claims import read_claim
-from understudy.inference.declared import question_file
 from understudy.inference.question import parse
+from understudy.inference.question_file import question_file
+from understudy.inference.verdict import read_claim
 from understudy.schema import Schema
 
 SCHEMA_TEXT = """

@@ -16,7 +16,7 @@ from populations import POPULATIONS, population
 from question_scores import Cell
 from row_answers import row_answer
 from understudy.inference import question as question_module
-from understudy.inference.usefulness import WIDEST
+from understudy.inference.analysis import WIDEST
 
 pytestmark = pytest.mark.whole
 

@@ -18,8 +18,8 @@ from understudy.errors import (
     NotPrivateError,
     ReleaseError,
 )
-from understudy.inference.amended import amended_answers
-from understudy.inference.declared import question_file
+from understudy.inference.analyze import amended_answers
+from understudy.inference.question_file import question_file
 from understudy.release.folder import MANIFEST, digest
 from understudy.workflow.amend import Parent, purchases
 

@@ -11,10 +11,9 @@ from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InferenceError
 from understudy.inference.moment_answers import answer_of_terms
-from understudy.inference.needed_terms import needed_terms
 from understudy.inference.question import parse
 from understudy.inference.records import Records
-from understudy.inference.term_moments import TermMatrix
+from understudy.inference.term_moments import TermMatrix, needed_terms
 from understudy.mechanisms.second_moments import TermMoments
 from understudy.release.shape import Kind
 from understudy.schema import Schema

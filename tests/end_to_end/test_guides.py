@@ -18,7 +18,7 @@ from understudy import _parallel
 from understudy.cli.app import app
 from understudy.dp import randomness
 from understudy.dp.budget import Budget
-from understudy.inference.amended import amended_answers
+from understudy.inference.analyze import amended_answers
 from understudy.ledger.account import Cost
 from understudy.ledger.ledger import PopulationLedger
 from understudy.methods.registry import METHODS

@@ -8,7 +8,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import SchemaError
-from understudy.inference.expected_widths import ExpectedWidths, assumed_words
+from understudy.inference.answered_questions import ExpectedWidths, assumed_words
 
 SCHEMA = """
 rows = "public"

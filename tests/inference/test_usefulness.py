@@ -5,8 +5,8 @@ from math import inf, nan
 import numpy as np
 import pytest
 
+from understudy.inference.analysis import answer_counts, counts
 from understudy.inference.combining import Pooled
-from understudy.inference.usefulness import answer_counts, counts
 
 
 def pooled(stderr, noise, names=None):

@@ -39,7 +39,7 @@ from understudy.cli.app import (
 from understudy.errors import InferenceError, MethodError
 
 if TYPE_CHECKING:
-    from understudy.inference.declared import QuestionFile
+    from understudy.inference.question_file import QuestionFile
     from understudy.inference.verdict import Verdict
     from understudy.release.release import Release
     from understudy.schema import Schema
@@ -86,7 +86,7 @@ def answer(
 
     Cost and expected widths are shown first; nothing is spent before they are approved.
     """
-    from understudy.inference.declared import question_file
+    from understudy.inference.question_file import question_file
     from understudy.workflow.amend import plan_answer
 
     asked = question_file(question)
@@ -151,7 +151,7 @@ def _measure(
     **how: Any,
 ) -> Release:
     """Measure, save, and show what it brought."""
-    from understudy.inference.amended import amended_answers
+    from understudy.inference.analyze import amended_answers
     from understudy.workflow.amend import answer as measure
 
     place = kept_runs.place_beside(out, resume=resume)
@@ -222,7 +222,7 @@ def _judge(
 
 
 def _print_answers(amended: Release, out: Path) -> None:
-    from understudy.inference.amended import amended_answers
+    from understudy.inference.analyze import amended_answers
 
     answers = [one.to_json() for one in amended_answers(amended)]
     print_json({"release": str(out), "guarantee": amended.guarantee.to_json(), "answers": answers})

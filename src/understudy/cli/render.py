@@ -24,7 +24,7 @@ from rich.table import Table
 from understudy.cli.console import MOST_ROWS, escape, out, sets_words
 
 if TYPE_CHECKING:
-    from understudy.inference.amended import AmendedAnswer, Told
+    from understudy.inference.analyze import AmendedAnswer, Told
     from understudy.inference.declared import Expected
     from understudy.inference.verdict import Verdict, VerdictPlan
     from understudy.inference.waves import Waves
@@ -122,7 +122,7 @@ def describe_plan(plan: Plan) -> None:
             escape(f"Columns with priority, in moments of their own: {', '.join(plan.priority)}.")
         )
     if plan.expected:
-        from understudy.inference.usefulness import WIDEST
+        from understudy.inference.analysis import WIDEST
 
         out.print(_expected_table(plan))
         for row in plan.expected:
@@ -285,7 +285,7 @@ def _gains(gains: tuple[ExpectedGain, ...]) -> Table:
 
 def show_answers(answers: list[AmendedAnswer]) -> None:
     """Show what an answer brought, pooled and alone."""
-    from understudy.inference.amended import POOLED_RIGHT
+    from understudy.inference.analyze import POOLED_RIGHT
 
     table = Table(title="Estimates ± half of the 95 % interval")
     table.add_column("analysis", overflow="fold")

@@ -321,8 +321,7 @@ def release(loaded: Release) -> None:
 
 def answers_table(loaded: Release) -> Table:
     """Tabulate which questions are answered with error bars, and how exactly."""
-    from understudy.inference.answered_questions import answered_kinds
-    from understudy.inference.expected_widths import assumed_words
+    from understudy.inference.answered_questions import answered_kinds, assumed_words
 
     caption = assumed_words(loaded.schema)
     table = Table(title="What it answers with error bars", caption=caption, caption_justify="left")

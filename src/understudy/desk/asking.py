@@ -11,7 +11,7 @@ from understudy.desk.projects import words_of_data
 from understudy.desk.releasing import OUT, ledger_words
 from understudy.desk.visit import Page, Visit
 from understudy.desk.words import N_, refusal
-from understudy.inference.declared import question_file
+from understudy.inference.question_file import question_file
 
 _MOST_ENTRIES: Final = 200
 _VERDICTS: Final = "verdicts-{}.json"

@@ -13,7 +13,7 @@ from understudy.desk.visit import Page, Visit
 from understudy.desk.words import N_, _, refusal
 from understudy.errors import MethodError, UnderstudyError
 from understudy.inference.declared import declared_analyses, public_delta
-from understudy.inference.picked import KINDS, formula_of, sentence_of
+from understudy.inference.question_file import KINDS, formula_of, sentence_of
 from understudy.schema import NUMERIC, Schema
 from understudy.workflow.budget_shares import PARTS, settable_parts
 

@@ -35,7 +35,6 @@ from understudy.inference.conditions import schema_that_tells
 from understudy.inference.declared import GROUPS_SHARE, SQUARES_SHARE, public_delta
 from understudy.inference.estimators import Question
 from understudy.inference.moment_answers import MeasuredAnswer, matrix_answer
-from understudy.inference.needed_terms import needed_terms
 from understudy.inference.own_tables import expected_parts, is_counted, own_table
 from understudy.inference.question import MEASURED_ONLY, MODELS, RATIOS, WEIGHTED, Estimand
 from understudy.inference.records import Records
@@ -48,7 +47,7 @@ from understudy.inference.second_moments import (
     assumed_moments,
     joined_matrix,
 )
-from understudy.inference.term_moments import TermMatrix, assumed_terms
+from understudy.inference.term_moments import TermMatrix, assumed_terms, needed_terms
 from understudy.inference.term_moments import apart as terms_apart
 from understudy.inference.weighted import (
     WeightedMatrices,

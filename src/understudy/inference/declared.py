@@ -2,51 +2,29 @@
 
 Written as "ols income ~ age + sex" or "mean income where age >= 65", or as a mapping with `kind`,
 `formula`, perhaps `where` (a condition) and, for the record, who asked (`asked_by`); a file of them
-is TOML with an entry `[[analyses]]` for each. They are part of
-the request, so they must be chosen without a look at the rows: ε covers what is measured for them,
-and not how they were picked.
-
-**Question files: what an analyst who has worked on a release asks the steward to measure.**
-
-A question file is TOML, and holds text and numbers only, never code:
-
-    title = "Does income differ by training?"
-    asked_by = "A. Analyst"
-    chosen = "beforehand"
-
-    [[analyses]]
-    kind = "ols"
-    formula = "income ~ trained + age"
-    half_width = 500.0
-    term = "age"
-
-or, instead of analyses, claims for verdicts (`claims = ["mean income > 30000"]`).
+is TOML with an entry `[[analyses]]` for each. They are part of the request, so they must be chosen
+without a look at the rows: ε covers what is measured for them, and not how they were picked.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.errors import InferenceError, line
-from understudy.release.manifest import Chosen
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.expressions import with_condition
 
 if TYPE_CHECKING:
     from understudy.inference.member_slots import MemberSlots
-    from understudy.inference.needed_terms import NeededTerms
     from understudy.inference.own_tables import OwnTable
     from understudy.inference.question import Estimand
+    from understudy.inference.term_moments import NeededTerms
     from understudy.schema.households import Members
 
 
@@ -54,6 +32,7 @@ _ENTRIES = ("kind", "formula", "where", "asked_by")
 _WIDTHS = ("noise", "sampling")
 _FAR = 4  # times as wide, so that the middle one is a factor of two off
 _ENDS = ("least", "largest")
+MOST_BYTES = 100_000  # of a file
 _OF_NUMBERS = ("mean", "std", "proportion", "total", "quantile")
 SQUARES_SHARE: Final = Fraction(1, 4)
 """Of what buys weighted moments, for those by squared weights: variances bear more noise. Beside
@@ -185,7 +164,7 @@ class Expected:
     @property
     def counts(self) -> bool:
         """True if an answer is expected, at most ten times as wide as that of the records."""
-        from understudy.inference.usefulness import counts  # loads what makes estimates
+        from understudy.inference.analysis import counts  # loads what makes estimates
 
         return not self.refused and counts(self.half_width, self.sampling)
 
@@ -321,8 +300,8 @@ def by_terms(
     analyses = tuple(analyses)
     if not analyses:
         return (), ()
-    from understudy.inference.needed_terms import all_needed  # loads the library of formulas
     from understudy.inference.question import is_of_many
+    from understudy.inference.term_moments import all_needed  # loads the library of formulas
 
     found = [all_needed(one.estimand(schema), one.row_schema(schema)) for one in analyses]
     for one, needed in zip(analyses, found, strict=True):
@@ -416,123 +395,23 @@ def _read(entry: object) -> DeclaredAnalysis:
 
 
 def _from_file(path: Path) -> list[Any]:
-    content = _read_toml(path, "The file")
+    content = read_toml(path, "The file")
     entries = content.get("analyses")
     if not isinstance(entries, list) or set(content) != {"analyses"}:
         raise InferenceError(f"The file {path} needs entries [[analyses]], and nothing else.")
     return entries
 
 
-MOST_BYTES = 100_000
-_Text = Annotated[str, Field(max_length=2_000)]
-
-
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-    kind: _Text
-    formula: _Text
-    where: _Text = ""
-    half_width: Annotated[float | int, Field(gt=0, allow_inf_nan=False)] | None = None
-    term: _Text = ""
-
-
-class _Content(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-    title: _Text = ""
-    asked_by: _Text = ""
-    chosen: Chosen = ""
-    analyses: Annotated[list[_Entry], Field(max_length=50)] = []
-    claims: Annotated[list[_Text], Field(max_length=50)] = []
-
-
-@dataclass(frozen=True)
-class QuestionFile:
-    """A file of questions to the rows behind a release.
-
-    Attributes:
-        analyses: to be answered better than the release does.
-        half_widths: of the 95 % intervals that are wanted, one for each analysis; NaN for any.
-        terms: of which estimate, one for each analysis; "" for all but intercepts.
-        claims: to be judged instead; one of the two is empty.
-        title: in words.
-        asked_by: who asks.
-        chosen: "beforehand" if no number of the release suggested it, else "from the release"; ""
-            if that is not said.
-    """
-
-    analyses: tuple[DeclaredAnalysis, ...]
-    half_widths: tuple[float, ...] = ()
-    terms: tuple[str, ...] = ()
-    claims: tuple[str, ...] = ()
-    title: str = ""
-    asked_by: str = ""
-    chosen: Chosen = ""
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of its content, in hexadecimal digits."""
-        content = asdict(self) | {"half_widths": [str(width) for width in self.half_widths]}
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode("utf-8")).hexdigest()
-
-    def require_asked(self, schema: Schema) -> None:
-        """See that each analysis can be asked of rows with this schema.
-
-        Raises:
-            InferenceError: says which cannot, and why.
-        """
-        for analysis in self.analyses:
-            analysis.require_about_units(schema)
-            analysis.estimand(schema)
-
-
-def question_file(given: object) -> QuestionFile:
-    """Read a question.
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """Read a small file of TOML.
 
     Args:
-        given: the path of a question file, or its content as a mapping.
+        path: of the file.
+        what: it is, in the words of an error.
 
     Raises:
-        InferenceError: it cannot be read, or is no question; says what is wrong with which entry.
+        InferenceError: it cannot be read, or is too long.
     """
-    if isinstance(given, QuestionFile):
-        return given
-    if not isinstance(given, str | Path | Mapping):
-        raise InferenceError("A question is the path of its file, or a mapping with its entries.")
-    try:
-        content = _Content.model_validate(
-            dict(given) if isinstance(given, Mapping) else _read_toml(Path(given), "The question")
-        )
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise InferenceError(
-            f"The question's entry {line(place)} does not fit: {line(first['msg'])}; it holds "
-            "title, asked_by, chosen, and [[analyses]] with kind and formula, or claims."
-        ) from None
-    if bool(content.analyses) == bool(content.claims):
-        raise InferenceError(
-            "A question holds [[analyses]] or claims, and not both: they are paid for apart."
-        )
-    return QuestionFile(
-        analyses=tuple(
-            DeclaredAnalysis(
-                entry.kind, with_condition(entry.formula, entry.where), content.asked_by
-            )
-            for entry in content.analyses
-        ),
-        half_widths=tuple(
-            math.nan if entry.half_width is None else float(entry.half_width)
-            for entry in content.analyses
-        ),
-        terms=tuple(entry.term for entry in content.analyses),
-        claims=tuple(content.claims),
-        title=content.title,
-        asked_by=content.asked_by,
-        chosen=content.chosen,
-    )
-
-
-def _read_toml(path: Path, what: str) -> dict[str, Any]:
     try:
         with path.open("rb") as stream:
             text = stream.read(MOST_BYTES + 1)

@@ -88,6 +88,12 @@ from understudy.inference import formulas
 from understudy.inference.combining import Pooled, require_level
 from understudy.inference.conditions import UntoldError, state_values
 from understudy.inference.contributions import edge_variance, sampling_covariance
+from understudy.inference.member_slots import (
+    Moments,
+    SlotMoments,
+    cluster_factors,
+    similarity,
+)
 from understudy.inference.question import SHARES, Estimand
 from understudy.inference.records import ABSENT, Records, state_places
 from understudy.inference.second_moments import (
@@ -96,12 +102,6 @@ from understudy.inference.second_moments import (
     MomentMatrix,
     Sums,
     refuse_lost,
-)
-from understudy.inference.slot_moments import (
-    Moments,
-    SlotMoments,
-    cluster_factors,
-    similarity,
 )
 from understudy.inference.term_moments import TermMatrix
 from understudy.schema import NUMERIC, Column, Continuous, Schema

@@ -1,7 +1,7 @@
 """Questions about the members of units: persons of households, visits of patients.
 
 A question that names a column of the members' table is about members, and everything else about
-units. What is wanted is a sum over all slots (`understudy.inference.slot_moments`), and the error
+units. What is wanted is a sum over all slots (`understudy.inference.member_slots`), and the error
 by sampling is one of units, since members of one unit are alike. Columns of units may stand beside
 those of members: the mean age of persons by region.
 
@@ -26,7 +26,13 @@ from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import table_estimates
 from understudy.inference.linear import likeness, ratio_growth, weight_scale
 from understudy.inference.measured_moments import matrix_of
-from understudy.inference.member_slots import BY_MOMENTS, MemberSlots, asked_members
+from understudy.inference.member_slots import (
+    BY_MOMENTS,
+    MemberSlots,
+    SlotMoments,
+    asked_members,
+    cluster_factors,
+)
 from understudy.inference.moment_answers import MeasuredAnswer, answer_of
 from understudy.inference.noisy_tables import Counts, marginal, pooled_table, select_covering
 from understudy.inference.quantiles import table_quantiles
@@ -51,7 +57,6 @@ from understudy.inference.refusals import (
     value_ends,
 )
 from understudy.inference.second_moments import LostInNoiseError
-from understudy.inference.slot_moments import SlotMoments, cluster_factors
 from understudy.inference.weighted import REASON as WEIGHTED_REASON
 from understudy.inference.weighted import WeightedMatrices, above_notes, answer_of_members
 from understudy.release.release import Release, once

@@ -24,9 +24,8 @@ from understudy.features.scores import Limits
 from understudy.inference import formulas
 from understudy.inference.combining import Pooled
 from understudy.inference.conditions import UntoldError
-from understudy.inference.effect_sizes import odds_ratio, ratio_of_means, standardised_difference
+from understudy.inference.design_effects import Clustering, Influence
 from understudy.inference.glm import FAMILIES, ScoreIntervals, ScoreTests, score_model
-from understudy.inference.line_shapes import shapes_of
 from understudy.inference.linear import (
     Inverted,
     absences,
@@ -43,22 +42,27 @@ from understudy.inference.linear import (
     weight_scale,
 )
 from understudy.inference.measured_moments import MEASURED, REASON, RULE, matrix_of
-from understudy.inference.needed_terms import NeededTerms, mean_as_model, needed_terms
-from understudy.inference.number_line import Roots
-from understudy.inference.question import MODELS, OF_GROUPS, RATIOS, TWO_WAY, Estimand, group_terms
-from understudy.inference.random_groups import Clustering, Influence
-from understudy.inference.records import Records, complete_records
-from understudy.inference.regression_models import designs
-from understudy.inference.rules import Facts
-from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix, Sums
-from understudy.inference.slot_moments import (
+from understudy.inference.member_slots import (
     Moments,
     SlotMoments,
     cluster_factors,
     correlation_within,
     similarity,
 )
-from understudy.inference.term_moments import TermMatrix, joined_terms, term_matrices
+from understudy.inference.number_line import Roots, shapes_of
+from understudy.inference.question import MODELS, OF_GROUPS, RATIOS, TWO_WAY, Estimand, group_terms
+from understudy.inference.records import Records, complete_records
+from understudy.inference.regression_models import designs
+from understudy.inference.rules import Facts
+from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix, Sums
+from understudy.inference.term_moments import (
+    NeededTerms,
+    TermMatrix,
+    joined_terms,
+    mean_as_model,
+    needed_terms,
+    term_matrices,
+)
 from understudy.inference.two_way import (
     GroupSums,
     NoisyCells,
@@ -70,8 +74,11 @@ from understudy.inference.two_way import (
     moment_cells,
     moment_sums,
     noisy_cells,
+    odds_ratio,
+    ratio_of_means,
     require_few,
     require_possible,
+    standardised_difference,
 )
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release

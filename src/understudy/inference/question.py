@@ -15,8 +15,6 @@ what was measured of these. It is one about the rule: numbers are not rounded or
 
 What has levels by a rule cannot be written out where its levels are groups of their own, to cross
 or to compare; such questions are refused with what to ask instead.
-
-**Kinds of questions, which of them a release answers, and how wide the intervals will be.**
 """
 
 from __future__ import annotations
@@ -24,8 +22,8 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 import numpy as np
@@ -829,77 +827,3 @@ def _cross_columns(records: Records, columns: tuple[str, ...], n: int) -> Intege
     for name in columns:
         cells = cells * records.schema.columns[name].n_ordinary + records.states[name]
     return cells
-
-
-@dataclass(frozen=True)
-class Answerable:
-    """Questions of one kind about single columns, or pairs of them.
-
-    Attributes:
-        widths: half-width of the 95 % interval of each that is answered, by columns.
-        lost: those that second moments were measured of, but whose groups or predictors would be
-            lost in the noise.
-        of_rows: half-width of the interval that the records themselves would give, by columns.
-    """
-
-    widths: dict[tuple[str, ...], float]
-    lost: tuple[tuple[str, ...], ...] = ()
-    of_rows: dict[tuple[str, ...], float] = field(default_factory=dict)
-
-    @property
-    def ends(self) -> tuple[float, float] | None:
-        """The least and the greatest known width; None if there is none."""
-        known = [width for width in self.widths.values() if math.isfinite(width)]
-        return (min(known), max(known)) if known else None
-
-
-@dataclass(frozen=True)
-class QuestionKind:
-    """Questions of a kind, and how many of them a release answers.
-
-    Attributes:
-        question: in words.
-        kind: as `analyze` takes it.
-        between: what stands between two columns in its formula.
-        what: it is about, "columns" or "pairs".
-        possible: how many there are.
-        found: those that are answered.
-        unit: of the widths: "%", "% of the range", or words after a number.
-    """
-
-    question: str
-    kind: str
-    between: str
-    what: str
-    possible: int
-    found: Answerable
-    unit: str
-
-    @property
-    def width(self) -> str:
-        """Least and greatest expected half-width; "" where none is known."""
-        if self.found.ends is None:
-            return ""
-        scale = 100 if self.unit.startswith("%") else 1
-        low, high = (_format_width(scale * end) for end in self.found.ends)
-        return f"± {low if low == high else f'{low} to {high}'} {self.unit}".rstrip()
-
-
-def _format_width(width: float) -> str:
-    """To two digits, and never as a power of ten where it is large."""
-    return f"{width:.2g}" if width < 99.5 else f"{width:,.0f}"
-
-
-def answerable(
-    found: Mapping[tuple[str, ...], tuple[float, float] | None],
-    lost: Iterable[tuple[str, ...]] = (),
-) -> Answerable:
-    """Questions with their widths, and those that are lost.
-
-    Args:
-        found: half-width of the answer, and of what the rows would give; None for no answer.
-        lost: see `Answerable`.
-    """
-    known = {key: both for key, both in found.items() if both is not None}
-    widths, of_rows = ({key: both[k] for key, both in known.items()} for k in (0, 1))
-    return Answerable(widths, tuple(lost), of_rows)

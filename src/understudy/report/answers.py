@@ -7,7 +7,7 @@ where they were measured together in another form, or a network of the method ke
 then need sets whose differences show the noise. All other relations are lost.
 
 Second moments answer models, correlations and groups. How wide intervals will be follows from
-public facts (`understudy.inference.expected_widths`). Whether there are any is asked of the
+public facts (`understudy.inference.answered_questions`). Whether there are any is asked of the
 release itself (`understudy.inference.answered_questions`): what is listed was answered.
 
 **What was measured after a release, for questions that came later: a section of both pages.**
@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from understudy.inference.amended import AmendedAnswer, Told, amended_answers
 from understudy.inference.analysis import NO_INFORMATION
+from understudy.inference.analyze import AmendedAnswer, Told, amended_answers
 from understudy.inference.noisy_tables import MOST_CELLS, covers
 from understudy.inference.refusals import quote_text
 from understudy.models.bayesian_network import find_kept_columns

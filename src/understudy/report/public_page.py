@@ -13,8 +13,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from understudy.inference.amended import POOLED_RIGHT
-from understudy.inference.expected_widths import assumed_words
+from understudy.inference.analyze import POOLED_RIGHT
+from understudy.inference.answered_questions import assumed_words
 from understudy.release.manifest import promise_block
 from understudy.release.measurement import kept_columns
 from understudy.release.release import Release

@@ -27,12 +27,11 @@ from typing import Any
 from markupsafe import Markup
 
 from understudy.errors import InferenceError
-from understudy.inference.amended import POOLED_RIGHT
-from understudy.inference.analysis import NO_INFORMATION, Analysis
+from understudy.inference.analysis import NO_INFORMATION, WIDEST, Analysis, answer_counts
+from understudy.inference.analyze import POOLED_RIGHT
 from understudy.inference.declared import Expected, ExpectedAnswers
 from understudy.inference.question import MODELS
 from understudy.inference.refusals import quote_text
-from understudy.inference.usefulness import WIDEST, answer_counts
 from understudy.release.manifest import promise_block
 from understudy.release.release import Release, once
 from understudy.report import text as templates

@@ -24,8 +24,7 @@ from understudy.dp.guarantee import Guarantee
 from understudy.errors import escape_controls
 
 if TYPE_CHECKING:
-    from understudy.inference.answered_questions import Answered
-    from understudy.inference.question import Answerable
+    from understudy.inference.answered_questions import Answerable, Answered
 
 
 _LONGEST = 20_000

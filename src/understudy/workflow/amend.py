@@ -60,22 +60,21 @@ from understudy.errors import (
 )
 from understudy.features.grids import LineCells, is_finer, line_bins
 from understudy.features.scores import Limits
-from understudy.inference.amended import amended_answers
 from understudy.inference.analysis import half_width_text
+from understudy.inference.analyze import amended_answers
 from understudy.inference.conditions import UntoldError, require_bins
 from understudy.inference.declared import (
     DeclaredAnalysis,
-    QuestionFile,
     by_absences,
     by_tables,
     by_terms,
     on_lines,
-    question_file,
 )
 from understudy.inference.measured_moments import limits_of
 from understudy.inference.noisy_tables import line_of
 from understudy.inference.own_tables import bins_of_lines
 from understudy.inference.question import TWO_WAY
+from understudy.inference.question_file import QuestionFile, question_file
 from understudy.mechanisms.second_moments import SecondMoments
 from understudy.mechanisms.tables import NoisyTables, NumberLines
 from understudy.methods.plan import natural_noise

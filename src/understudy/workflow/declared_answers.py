@@ -50,7 +50,7 @@ from understudy.methods.plan import natural_noise
 from understudy.schema import Schema
 
 if TYPE_CHECKING:
-    from understudy.inference.needed_terms import NeededTerms
+    from understudy.inference.term_moments import NeededTerms
 
 Measured = SecondMoments | TermMoments | WeightedMoments | NoisyTables | WeightedTable
 _LEAST, _MOST = 1 / 3, 2.0
@@ -242,7 +242,7 @@ def _join(
     """One measurement in place of two; None where there is none, as they are of other records."""
     (left, g), (right, h) = one, other
     if isinstance(left, TermMoments) and isinstance(right, TermMoments):
-        from understudy.inference.needed_terms import NeededTerms  # loads the library of formulas
+        from understudy.inference.term_moments import NeededTerms  # loads the library of formulas
 
         needs, others = (NeededTerms(own.terms, own.columns, own.among) for own in (left, right))
         if left.weighting == right.weighting and needs.is_of_same_records(others, schema):

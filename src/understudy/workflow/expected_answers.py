@@ -50,7 +50,6 @@ from understudy.inference.moment_answers import (
     halves_answer,
     matrix_answer,
 )
-from understudy.inference.needed_terms import needed_terms
 from understudy.inference.own_tables import counts_on_lines, expected_parts
 from understudy.inference.records import Records
 from understudy.inference.second_moments import (
@@ -61,7 +60,7 @@ from understudy.inference.second_moments import (
     assumed_moments,
     joined_matrix,
 )
-from understudy.inference.term_moments import TermMatrix, assumed_terms, joined_terms
+from understudy.inference.term_moments import TermMatrix, assumed_terms, joined_terms, needed_terms
 from understudy.inference.term_moments import apart as terms_apart
 from understudy.inference.weighted import (
     WeightedMatrices,

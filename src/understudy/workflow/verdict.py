@@ -16,17 +16,18 @@ from understudy.dp.confidential import terms_of
 from understudy.dp.gate import Gate
 from understudy.dp.randomness import randomness_of
 from understudy.errors import MethodError
-from understudy.inference.claims import Claim, read_claim
-from understudy.inference.declared import QuestionFile
+from understudy.inference.question_file import QuestionFile
 from understudy.inference.verdict import (
     DISTANCES,
     LEADS,
+    Claim,
     Side,
     Verdict,
     VerdictPlan,
     band_of,
     odds_at,
     odds_of,
+    read_claim,
     side_of,
     subsets_for,
     votes_interval,
@@ -74,7 +75,7 @@ def verdict(
         data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
         schema: a reviewed schema, or the path of its file.
         claim: such as "ols income ~ age + sex: age > 0", "share sex = f < 0.5" or "mean income >
-            30000" (`understudy.inference.claims`). It must be chosen without a look at the
+            30000" (`understudy.inference.verdict`). It must be chosen without a look at the
             rows; synthetic records of a release may be looked at.
         epsilon: ε of the verdict.
         delta: δ of the verdict; 0 for pure differential privacy, which suits a single number best.

@@ -13,8 +13,7 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.errors import InferenceError
-from understudy.inference.expected_widths import ExpectedWidths
-from understudy.inference.question import Answerable, QuestionKind
+from understudy.inference.answered_questions import Answerable, ExpectedWidths, QuestionKind
 
 SCHEMA = us.Schema.loads(
     column("x", "continuous", lower=0.0, upper=10.0, bins=21)

@@ -11,7 +11,7 @@ from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InferenceError
 from understudy.features.design import Computed, LevelValues
-from understudy.inference.claims import LONGEST, read_claim
+from understudy.inference.verdict import LONGEST, read_claim
 from understudy.workflow.gates import open_gate
 
 SCHEMA = us.Schema.loads(

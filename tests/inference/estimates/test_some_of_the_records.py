@@ -10,11 +10,12 @@ from understudy.cli.app import app
 from understudy.errors import InferenceError
 from understudy.inference.conditions import UntoldError
 from understudy.inference.counts import table_estimates
-from understudy.inference.declared import declared_analyses, question_file
+from understudy.inference.declared import declared_analyses
 from understudy.inference.estimators import estimate_sets
 from understudy.inference.noisy_tables import Counts
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import parse, split_condition
+from understudy.inference.question_file import question_file
 from understudy.schema.expressions import join_conditions
 
 N = 3_000

@@ -11,10 +11,9 @@ import understudy as us
 from night import NIGHT
 from schemas import column
 from understudy.inference.moment_answers import answer_of
-from understudy.inference.needed_terms import all_needed, needed_terms
 from understudy.inference.question import parse
 from understudy.inference.records import Records
-from understudy.inference.term_moments import assumed_terms
+from understudy.inference.term_moments import all_needed, assumed_terms, needed_terms
 from understudy.mechanisms.second_moments import TermMoments
 from understudy.schema import Schema
 

@@ -9,7 +9,7 @@ import statsmodels.formula.api as smf
 
 import understudy as us
 from understudy.inference.linear import alike_in_correlation, influence_on_correlation
-from understudy.inference.slot_moments import cluster_factors, correlation_within
+from understudy.inference.member_slots import cluster_factors, correlation_within
 
 SCHEMA_TEXT = """
 [unit]

@@ -5,12 +5,11 @@ import pytest
 import statsmodels.api as sm
 from scipy import optimize, stats
 
-from understudy.inference.effect_sizes import odds_ratio
 from understudy.inference.glm import FAMILIES, solution
 from understudy.inference.moment_answers import answer_of
 from understudy.inference.question import parse
 from understudy.inference.second_moments import LostInNoiseError
-from understudy.inference.two_way import NoisyCells, Trait
+from understudy.inference.two_way import NoisyCells, Trait, odds_ratio
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

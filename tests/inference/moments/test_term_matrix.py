@@ -10,10 +10,16 @@ from understudy.errors import InferenceError
 from understudy.features.terms import Term, TermMap, close_terms
 from understudy.inference.conditions import state_values
 from understudy.inference.moment_answers import answer_of
-from understudy.inference.needed_terms import NeededTerms, among_of, needed_terms
 from understudy.inference.question import parse
 from understudy.inference.records import Records
-from understudy.inference.term_moments import TermMatrix, assumed_terms, joined_terms
+from understudy.inference.term_moments import (
+    NeededTerms,
+    TermMatrix,
+    among_of,
+    assumed_terms,
+    joined_terms,
+    needed_terms,
+)
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(

@@ -6,11 +6,11 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.inference.needed_terms import needed_terms
 from understudy.inference.own_tables import counted_answer, own_records, own_table, tables_that_tell
 from understudy.inference.question import parse
 from understudy.inference.records import Records
 from understudy.inference.refusals import RefusedError
+from understudy.inference.term_moments import needed_terms
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema
 

@@ -5,8 +5,7 @@ import pytest
 from scipy import optimize, stats
 from statsmodels.stats.contingency_tables import Table2x2
 
-from understudy.inference.effect_sizes import OPEN_NOTE, odds_ratio
-from understudy.inference.two_way import NoisyCells, Trait
+from understudy.inference.two_way import OPEN_NOTE, NoisyCells, Trait, odds_ratio
 
 TRAITS = [Trait(name, (name,), (f"{name}[0]", f"{name}[1]"), None, None) for name in "xy"]
 

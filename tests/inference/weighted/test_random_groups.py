@@ -16,8 +16,8 @@ from understudy.dp.randomness import SeededRandomness
 from understudy.errors import SchemaError, TooFewError, UnderstudyError
 from understudy.features.scores import FeatureMap, Weighting
 from understudy.features.terms import Term, close_terms
+from understudy.inference.design_effects import Clustering, GroupSums, Influence
 from understudy.inference.question import parse
-from understudy.inference.random_groups import Clustering, GroupSums, Influence
 from understudy.inference.records import Records
 from understudy.inference.second_moments import assumed_moments, joined_matrix
 from understudy.inference.weighted import (

@@ -20,8 +20,8 @@ from understudy.inference.weighted import (
     WeightedMatrices,
     answer_for_population,
     answer_of_cells,
+    weighted_cells,
 )
-from understudy.inference.weighted_cells import weighted_cells
 from understudy.mechanisms.second_moments import WeightedMoments
 from understudy.mechanisms.tables import NumberLines
 from understudy.release.measurement import Measurement

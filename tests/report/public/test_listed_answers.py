@@ -18,8 +18,8 @@ import understudy as us
 from schemas import column
 from understudy.cli.render_release import answers_table
 from understudy.errors import InferenceError
+from understudy.inference.analysis import WIDEST, answer_counts
 from understudy.inference.answered_questions import MOST_ASKED, answered_kinds
-from understudy.inference.usefulness import WIDEST, answer_counts
 from understudy.report.public_page import public_page
 
 pytestmark = pytest.mark.whole

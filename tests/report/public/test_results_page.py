@@ -17,8 +17,8 @@ from understudy.cli import render
 from understudy.cli.app import app
 from understudy.cli.render_release import show_results
 from understudy.errors import MethodError, NotPrivateError
-from understudy.inference.amended import Told
 from understudy.inference.analysis import Analysis
+from understudy.inference.analyze import Told
 from understudy.inference.combining import Pooled
 from understudy.inference.declared import Expected
 from understudy.inference.refusals import RefusedError
