@@ -311,7 +311,7 @@ def test_a_quantile_by_group_is_advised_to_be_declared_and_then_answered(tmp_pat
         us.analyze(plain, "quantile", asked, probability=0.25)
     advice = refused.value.advice
     assert advice.kind == "declare"
-    assert f'--analysis "quantile {asked}" (expected ± ' in advice.text
+    assert f'--analysis "quantile 0.25 {asked}" (expected ± ' in advice.text
     analysis = {"analyses": [advice.analysis], "epsilon": advice.epsilon}
     made = us.synthesize(staff(), schema, **how, **analysis)
     made.save(tmp_path / "release")

@@ -57,6 +57,7 @@ from understudy.methods.base import Beside, Method, Tables
 from understudy.methods.binning import bins_for, divides, fine_bins, records_per_noise
 from understudy.methods.measured_sums import Sums, moved_by_sums, number_sums
 from understudy.methods.noisy_marginals import (
+    LEAST_FITTED,
     CompressedDomain,
     LineParts,
     Lines,
@@ -575,7 +576,8 @@ def fit_of(
         steps: most steps.
         model_cells: most cells of the model, by which tables of several columns were chosen.
     """
-    total, deviations = float(max(n_rows, 1)), [marginal.stddev for marginal in marginals]
+    total = float(max(n_rows, 1))
+    deviations = [max(marginal.stddev, LEAST_FITTED) for marginal in marginals]
     sizes, boxes = merged.coarse.sizes, merged.coarse.domain.boxes
     fit = partial(
         fit_max_entropy,

@@ -498,15 +498,19 @@ class CompressedDomain:
         return self.schema.with_groups(self.groups) if self.groups else self.schema
 
 
+LEAST_FITTED: Final = 0.05
+"""Deviation in records: a fit that has to come closer to counts crawls, or ends where it began."""
+
+
 def observations(
     merged: CompressedDomain, marginals: Sequence[NoisyTable], n_rows: float, lines: Lines
 ) -> list[Observation]:
     """The tables in merged states, as if every record were in domain.
 
     A table of all states of a column is summed over each group: the variance adds up, but for
-    states of numbers that hold nobody, whose counts are noise. Every table of one column takes in
-    what its measured sum says. Where records out of domain clearly stand out, counts are scaled up
-    to the number of rows.
+    states of numbers that hold nobody, whose counts are noise. No count is taken to be nearer than
+    `LEAST_FITTED`. Every table of one column takes in what its measured sum says. Where records out
+    of domain clearly stand out, counts are scaled up to the number of rows.
 
     Args:
         merged: the columns in which the tables were measured.
@@ -529,7 +533,8 @@ def observations(
             counts = counts + sum_groups(moved, groups)
         scale = _scale(table, n_rows, int(allowed.sum()))
         columns = tuple(place[name] for name in table.columns)
-        observed.append(Observation(columns, counts * scale, variance * scale**2))
+        variance = np.maximum(variance * scale**2, LEAST_FITTED**2)
+        observed.append(Observation(columns, counts * scale, variance))
     return observed
 
 

@@ -506,9 +506,7 @@ def expected_ranges(
             chance, lost = max(chance, refusal), lost or not widths
             for name, width in widths.items():
                 each.setdefault(name, []).append(width)
-        for name, known in (each or {"": [math.nan]}).items():
-            largest = math.inf if lost and name else max(known)
-            found.append(ExpectedRange(str(analysis), name, min(known), largest, chance))
+        found += _ranges(analysis, each, chance, lost=lost)
     return tuple(found)
 
 
@@ -526,11 +524,31 @@ def _expect_quantiles(
         with_skewed_numbers(even, schema, {}, long_tailed=True),
         _rows(schema, even.height, None, over_bins=True),
     )
-    answers = [_expect_counts(analysis, stddev, schema, rows, lined) for rows in ways]
+    each, lost = dict[str, list[float]](), False
+    for rows in ways:
+        for one in _expect_counts(analysis, stddev, schema, rows, lined):
+            lost = lost or not one.name  # nobody counts, where numbers lie so
+            if one.name:  # NaN for a group without records
+                each.setdefault(one.name, []).append(one.half_width)
+    return _ranges(analysis, each, 0.0, lost=lost)
+
+
+def _ranges(
+    analysis: DeclaredAnalysis, each: Mapping[str, Sequence[float]], refusal: float, *, lost: bool
+) -> list[ExpectedRange]:
+    """Ranges of half-widths, from those of each estimate over all ways in which it has one.
+
+    Args:
+        analysis: the question.
+        each: name of an estimate → half-widths; NaN where it has none.
+        refusal: the largest chance that noise hides what the analysis rests on.
+        lost: whether in some way there is no estimate at all.
+    """
     found = []
-    for each in zip(*answers, strict=True):  # NaN for a group without records
-        known = [one.half_width for one in each if math.isfinite(one.half_width)] or [math.nan]
-        found.append(ExpectedRange(str(analysis), each[0].name, min(known), max(known), 0.0))
+    for name, widths in (each or {"": [math.nan]}).items():
+        known = [one for one in widths if not math.isnan(one)] or [math.nan]
+        largest = math.inf if lost and name else max(known)
+        found.append(ExpectedRange(str(analysis), name, min(known), largest, refusal))
     return found
 
 

@@ -59,9 +59,9 @@ def test_intervals_cover_the_true_deviation(stddev, most):
     By day 80, of which fewer than 71 have a probability below 1e-2; half the error covers 54.
     """
     rng, estimand = np.random.default_rng(7), parse("std", "pay ~ job where age >= 45", SCHEMA)
-    covered, widths, shown = [], [], draw(rng, 16_000)
+    covered, widths = [], []
     for _ in range(80 if NIGHT else 10):
-        rows = draw(rng, 16_000)
+        rows, shown = draw(rng, 16_000), draw(rng, 16_000)
         low, high = noisy_answer(estimand, rows, shown, stddev, rng).pooled.interval()
         covered.append((low <= SCALES * np.sqrt(6)) & (high >= SCALES * np.sqrt(6)))
         widths.append(high - low)
