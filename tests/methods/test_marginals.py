@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from made_matrices import SCHEMA, people
 from night import NIGHT
 from schemas import column
 from understudy.data.table import Table
@@ -483,3 +484,15 @@ def test_levels_of_few_records_share_a_group_where_noise_leaves_little_room():
         groups[epsilon] = [len({*one.groups.get("level", range(11))}) for one in pairs]
     assert {*groups["1"]} == {2}
     assert {*groups["100"]} == {11}
+
+
+@pytest.mark.parametrize("epsilon", [2_000, 100_000])
+def test_next_to_no_noise_keeps_what_goes_together(epsilon):
+    """As a fit that may not stay at all from exact counts, and ends where it began, would not."""
+    rows, asked = people(np.random.default_rng(5), 3_000), ["correlation x + y"]
+    how = {"delta": "1e-6", "insecure_noise_seed": 3}
+    release = us.synthesize(rows, SCHEMA, epsilon=epsilon, analyses=asked, **how)
+    (table,) = release.tables
+    kept = np.corrcoef(table["x"], table["y"])[0, 1]
+    assert kept == pytest.approx(np.corrcoef(rows["x"], rows["y"])[0, 1], abs=0.05)
+    assert us.analyze(release, "poisson", "wage ~ x").valid

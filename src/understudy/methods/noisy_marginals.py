@@ -65,7 +65,7 @@ from numpy.typing import NDArray
 
 from understudy._arrays import Flags, Floats, Integers
 from understudy.dp.budget import Budget
-from understudy.dp.released import CLEAR, Groups, Noise, NoisyLine, NoisyTable
+from understudy.dp.released import CLEAR, LEAST_STDDEV, Groups, Noise, NoisyLine, NoisyTable
 from understudy.errors import MethodError
 from understudy.features.grids import LineCells, Numeric
 from understudy.graphical.compression import (
@@ -116,7 +116,7 @@ class LineParts:
     @property
     def variances(self) -> Floats:
         """Of the noise in the counts, shape (parts,)."""
-        return np.asarray(self.cells * self.noise.stddev**2)
+        return np.asarray(self.cells * max(self.noise.stddev, LEAST_STDDEV) ** 2)
 
     def resample(self, rng: np.random.Generator) -> LineParts:
         """The same with fresh noise on top, in each cell."""
@@ -189,7 +189,8 @@ class StateCounts:
         variances = self.spread
         for line, (along, whole) in zip(self.lines, self._changes, strict=True):
             variances = variances - along**2 / whole[line.states]
-        return np.sqrt(variances)
+        least = np.minimum(self.spread, LEAST_STDDEV**2)  # next to nothing may round to below 0
+        return np.sqrt(np.maximum(variances, least))
 
     def variances_of(self, groups: Integers) -> Floats:
         """Variances of sums over groups of states.
