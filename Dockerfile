@@ -6,7 +6,7 @@ WORKDIR /source
 COPY pyproject.toml README.md LICENSE constraints.txt ./
 COPY src src
 RUN python -m venv /opt/understudy \
-    && /opt/understudy/bin/pip install --no-cache-dir -c constraints.txt '.[evaluate,files,ledger,models]'
+    && /opt/understudy/bin/pip install --no-cache-dir -c constraints.txt '.[demo,evaluate,files,ledger]'
 
 FROM python:3.13-slim
 COPY --from=build /opt/understudy /opt/understudy

@@ -147,11 +147,11 @@ $(BIN)/python:
 	"$(PYTHON)" -m venv $(VENV)
 
 $(RUN): $(BIN)/python pyproject.toml $(CONSTRAINTS)
-	$(INSTALL) -e '.[evaluate,files,ledger,models]'
+	$(INSTALL) -e '.[demo,evaluate,files,ledger]'
 	@touch $@
 
 $(SITE): $(BIN)/python pyproject.toml $(CONSTRAINTS)
-	$(INSTALL) -e '.[docs,evaluate,files,models]'
+	$(INSTALL) -e '.[demo,docs,evaluate,files]'
 	@touch $@ $(RUN)
 
 # The studies need the very version beside them: both in one command.

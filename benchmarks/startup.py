@@ -154,7 +154,7 @@ def main() -> None:
     Console().print(table)
     core = needed({"understudy"})
     sizes(core.values(), "The core installation", MOST_MEGABYTES)
-    for extra in ("evaluate", "ledger", "models", "numpyro", "postgres"):
+    for extra in ("demo", "evaluate", "ledger", "numpyro", "postgres"):
         more = needed({f"understudy[{extra}]"})
         sizes([more[name] for name in more.keys() - core.keys()], f"The extra {extra} adds")
 

@@ -108,11 +108,11 @@ def explain_attributes(kind: type) -> dict[str, str]:
 
 _LIBRARIES: Final = {
     "database": ("sqlglot", "sqlglot"),
+    "demo": ("statsmodels", "statsmodels"),
     "desk": ("Starlette", "starlette"),
     "evaluate": ("scikit-learn", "sklearn"),
     "files": ("pyreadstat", "pyreadstat"),
     "ledger": ("SQLAlchemy", "sqlalchemy"),
-    "models": ("statsmodels", "statsmodels"),
     "numpyro": ("NumPyro", "numpyro"),
 }
 """Name of each extra of `pyproject.toml` that is asked for: its library, and that one's module."""

@@ -10,10 +10,8 @@ import pytest
 import understudy as us
 from understudy import _validation
 from understudy.demo import demo_data
-from understudy.dp.accountant import PrivacyAccountant
 from understudy.errors import MethodError
 from understudy.evaluate.tradeoff import Design
-from understudy.inference import regression_models
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
@@ -41,7 +39,7 @@ def test_every_extra_that_is_asked_for_can_be_installed():
 
 
 def test_what_is_installed_is_not_refused():
-    for name in ("evaluate", "ledger", "models"):
+    for name in ("demo", "evaluate", "ledger"):
         _validation.require_extra(name, "This")
 
 
@@ -49,27 +47,10 @@ def refused(extra):
     return pytest.raises(MethodError, match=rf"needs .*'{extra}' \(pip.*'\.\[{extra}\]'\)\.$")
 
 
-def test_the_demo_and_models_need_statsmodels(without, small):
+def test_the_survey_of_the_demo_ships_with_statsmodels(without):
     without("statsmodels")
-    with refused("models"):
+    with refused("demo"):
         demo_data()
-    with refused("models"):
-        regression_models.fit("ols", None, 0)
-    with refused("models"):
-        us.evaluate(small.rows, small.folder / "release")
-
-
-def test_a_declared_model_is_refused_before_anything_is_paid(without, small, monkeypatch):
-    def pays(*_, **__):
-        raise AssertionError("it paid")
-
-    us.synthesize(small.rows, small.schema, epsilon=1)  # rehearsed once: what follows asks the rows
-    monkeypatch.setattr(PrivacyAccountant, "_append", pays)
-    without("statsmodels")
-    with refused("models"):
-        us.synthesize(small.rows, small.schema, epsilon=1, analyses=["ols age ~ city"])
-    with pytest.raises(AssertionError, match="it paid"):
-        us.synthesize(small.rows, small.schema, epsilon=1)
 
 
 def test_evaluations_and_methods_that_impute_need_scikit_learn(without, small):

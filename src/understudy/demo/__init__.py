@@ -27,7 +27,7 @@ def demo_data() -> Any:
     Raises:
         MethodError: statsmodels, with which it ships, is not installed.
     """
-    require_extra("models", "The survey of the demo")
+    require_extra("demo", "The survey of the demo")
     import pandas as pd
 
     package = find_spec("statsmodels")  # its file alone: to load the library takes half a second

@@ -426,7 +426,6 @@ def evaluate(
         if given is not None:
             require_text(name, given, MethodError, loaded.schema.names[0])
     require_extra("evaluate", "An evaluation")
-    require_extra("models", "An evaluation")
     enter_evaluation(loaded, "evaluation of a release", ledger)
     tell = progress or (lambda _stage, _done, _total: None)
     rows = coded_rows(data, loaded.schema, tell)

@@ -22,18 +22,18 @@ Santos Silva & Tenreyro (2010), Economics Letters 107, 310-312, for Poisson.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import linalg, special
+from scipy import linalg
 
 from understudy._arrays import Floats
-from understudy._validation import require_extra
 from understudy.errors import InferenceError, TooFewError
 from understudy.inference import formulas
+from understudy.inference.glm import FAMILIES, Family, solution
+from understudy.inference.second_moments import LostInNoiseError
 
 COVARIANCE = {
     "ols": "standard errors within each set are heteroscedasticity-consistent (HC1)",
@@ -132,27 +132,16 @@ def fit(kind: str, laid: Designs, k: int) -> tuple[Floats, Floats]:
 
     Raises:
         InferenceError: a coefficient cannot be estimated in this set; says which and why.
-        MethodError: statsmodels is not installed.
     """
-    require_extra("models", f"A model of the kind {kind} that is fitted to synthetic sets")
-    import statsmodels.api as sm
-
     y, x = laid.pairs[k]
     _require_estimable(laid, y, x, k)
-    makers = {"ols": sm.OLS, "logit": sm.Logit, "poisson": sm.Poisson}
-    robust = {} if kind == "logit" else {"cov_type": "HC1"}
-    quiet = {} if kind == "ols" else {"disp": 0, "maxiter": 200, "warn_convergence": False}
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # judged below, exactly
-        try:
-            fitted = makers[kind](y, x).fit(**robust, **quiet)
-            estimates, covariance = np.asarray(fitted.params), np.asarray(fitted.cov_params())
-        except (np.linalg.LinAlgError, ValueError):
-            estimates, covariance = np.full(x.shape[1], np.nan), np.full((x.shape[1],) * 2, np.nan)
-    if kind != "ols":
-        converged = np.isfinite(covariance).all() and fitted.mle_retvals["converged"]
-        _require_maximum(kind, laid, estimates, k, converged=converged)
-    return estimates, _without_rounding(covariance, y, x)
+    if kind == "ols":
+        estimates = np.asarray(np.linalg.lstsq(x, y)[0])
+    else:
+        estimates = _most_likely(kind, laid, k)
+    found = influences(kind, y, x, estimates)
+    robust = found.own.T @ found.own * (len(y) / (len(y) - x.shape[1]))
+    return estimates, _without_rounding(found.inverse if kind == "logit" else robust, y, x)
 
 
 class Influences(NamedTuple):
@@ -172,22 +161,24 @@ class Influences(NamedTuple):
 
     def of(self, y: Floats, x: Floats) -> Floats:
         """Influence of other records, shape (n, p)."""
-        return np.asarray(x * (y - _MEANS[self.kind](x @ self.beta))[:, None] @ self.inverse)
+        return np.asarray(
+            x * (y - _FAMILIES[self.kind].mean(x @ self.beta))[:, None] @ self.inverse
+        )
 
 
-_MEANS: dict[str, Callable[[Floats], Floats]] = {
-    "ols": lambda linear: linear,
-    "logit": special.expit,
-    "poisson": np.exp,
+_FAMILIES: Final = {
+    "ols": Family(mean=np.asarray, slope=np.ones_like, potential=lambda eta: eta**2 / 2),
+    **FAMILIES,
 }
 
 
 def influences(kind: str, y: Floats, x: Floats, beta: Floats) -> Influences:
     """Compute how much each record moves the coefficients: A⁻¹x(y - μ), with A = Σ w·xx'."""
-    mean = _MEANS[kind](x @ beta)
-    weight = {"ols": np.ones_like(mean), "logit": mean * (1 - mean), "poisson": mean}[kind]
-    inverse = np.asarray(np.linalg.inv((x * weight[:, None]).T @ x), dtype=np.float64)
-    return Influences(kind, beta, inverse, x * (y - mean)[:, None] @ inverse)
+    family, linear = _FAMILIES[kind], x @ beta
+    # Of the design itself: products of its columns have half the digits.
+    root = np.linalg.pinv(x * np.sqrt(family.slope(linear))[:, None])
+    inverse = np.asarray(root @ root.T)
+    return Influences(kind, beta, inverse, x * (y - family.mean(linear))[:, None] @ inverse)
 
 
 def _without_rounding(covariance: Floats, y: Floats, x: Floats) -> Floats:
@@ -236,12 +227,16 @@ def _dependent(x: Floats) -> list[int]:
     return [int(j) for j in order[sizes < _RANK * len(x)]]
 
 
-def _require_maximum(kind: str, laid: Designs, beta: Floats, k: int, *, converged: bool) -> None:
-    """Refuse a fit whose likelihood has no maximum."""
+def _most_likely(kind: str, laid: Designs, k: int) -> Floats:
+    """Coefficients of the largest likelihood; a fit that has none is refused."""
     y, x = laid.pairs[k]
-    linear = x @ beta
-    if converged and np.ptp(linear) < _LARGE_PREDICTOR and np.abs(linear).max() < _LARGE_PREDICTOR:
-        return
+    try:
+        beta = solution(FAMILIES[kind], x, np.ones(len(y)), x.T @ y)
+        linear, converged = x @ beta, True
+        if max(np.ptp(linear), np.abs(linear).max()) < _LARGE_PREDICTOR:
+            return beta
+    except LostInNoiseError:
+        converged = False
     direction = find_separation(kind, y, x)
     if direction is not None:
         guilty = [n for n, d in zip(laid.names, direction, strict=True) if abs(d) > 1e-6]
@@ -256,6 +251,7 @@ def _require_maximum(kind: str, laid: Designs, beta: Floats, k: int, *, converge
             f"The {kind} model did not converge in set {k + 1}; bring the predictors to a similar "
             "scale, or take fewer."
         )
+    return beta
 
 
 def find_separation(kind: str, outcome: Floats, design: Floats) -> Floats | None:

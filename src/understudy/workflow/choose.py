@@ -369,9 +369,9 @@ def choose(
         expected_with_ranges(request, how)[0]
         for request, how in zip(requests, choice.candidates, strict=True)
     ]
+    require_late_needs(randomness)
     for request, how, answers in zip(requests, choice.candidates, expected, strict=True):
         require_possible(request, how, run)
-        require_late_needs(randomness, [analysis.kind for analysis in request.analyses])
         rehearse(request, expected=answers, formats=formats, frame=run.frame)
     outlay = outlay_of(schema, shares.whole, run, selected=True)
     records = next((one.records_for for one in requests if one.records_for), "")

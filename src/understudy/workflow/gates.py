@@ -2,9 +2,9 @@
 
 **What a run needs after it has paid, tried before: a lack of it must be found while ε is whole.**
 
-Pages, their templates and the writer of Parquet are used when a release is saved, models when its
-declared analyses are answered, and libraries that take long to load wait for that. One that is
-damaged or lacking would end the run when all is paid.
+Pages, their templates and the writer of Parquet are used when a release is saved, and libraries
+that take long to load wait for that. One that is damaged or lacking would end the run when all is
+paid.
 
 **What whoever waits sees of long work, and how Ctrl-C ends it with a complete release.**
 
@@ -18,14 +18,13 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final, cast
 
-from understudy._validation import require_extra
 from understudy.checkpoint.journal import Journal
 from understudy.checkpoint.replay import Replay
 from understudy.data.base import Engine
@@ -53,19 +52,17 @@ _PERHAPS: Final = ("formulaic", "pandas", "pyarrow", "scipy")
 """Used by some runs alone, and slow to load: they must be there."""
 
 
-def require_late_needs(randomness: Randomness, kinds: Iterable[str] = ()) -> None:
+def require_late_needs(randomness: Randomness) -> None:
     """Refuse to begin what could not be ended; to be called before anything is paid.
 
     Args:
         randomness: of the noise; a word of it is drawn and dropped, unless it comes from a seed.
-        kinds: of the declared analyses that the release will answer.
 
     Raises:
         MethodError: a library is lacking, or cannot be loaded.
     """
     try:
         from understudy.inference import analyze  # noqa: F401
-        from understudy.inference.question import MODELS
         from understudy.release import readme  # noqa: F401
         from understudy.report.public_page import public_page  # noqa: F401
         from understudy.report.results_page import results_page  # noqa: F401
@@ -75,9 +72,6 @@ def require_late_needs(randomness: Randomness, kinds: Iterable[str] = ()) -> Non
         raise _unsupported(f"cannot be loaded: {error.msg}") from None
     if lacking:
         raise _unsupported(f"is not installed: {lacking[0]}")
-    for kind in kinds:
-        if kind in MODELS:
-            require_extra("models", f"A declared analysis of the kind {kind}")
     if isinstance(randomness, SecureRandomness):
         randomness.words(1)
 

@@ -877,8 +877,7 @@ def _settle(
         options=request.options,
     )
     expected = expected_of(request, how) if reserving else expected_with_ranges(request, how)[0]
-    kinds = [analysis.kind for analysis in request.analyses]
-    require_late_needs(randomness := randomness_of(run.insecure_noise_seed), kinds)
+    require_late_needs(randomness := randomness_of(run.insecure_noise_seed))
     rehearse(request, expected=expected, formats=formats, frame=run.frame)
     return outlay, expected, randomness
 
