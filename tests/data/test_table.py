@@ -4,9 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.data import base, rows
+from understudy.data import base, parquet, rows
+from understudy.data.coding import Coder
 from understudy.data.rows import Rows
 from understudy.data.table import Table
+from understudy.errors import DataError
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""
@@ -119,7 +121,7 @@ def some_rows(n):
         {
             "a": rng.choice(["x", "y", "?"], n),
             "b": rng.integers(-1, 22, n),
-            "c": rng.choice([True, False, None], n),
+            "c": pl.Series(rng.choice([True, False, None], n).tolist(), dtype=pl.Boolean),
             "d": rng.random(n) * 1.2,
             "e": rng.choice(["p", "q", "r", "s"], n),
         }
@@ -128,35 +130,62 @@ def some_rows(n):
 
 @pytest.mark.parametrize("n", [0, 700])
 @pytest.mark.parametrize("bins", [{}, {"d": 7}, {"b": 20}, {"b": 3, "d": 2}], ids=str)
-@pytest.mark.parametrize("lazy", [False, True], ids=["in memory", "lazy"])
+@pytest.mark.parametrize("place", ["memory", "lazy", "file", "file and spill"])
 @pytest.mark.nightly(diagonal=True)
-def test_rows_coded_again_are_those_coded_anew(monkeypatch, n, bins, lazy):
+def test_rows_coded_again_are_those_coded_anew(monkeypatch, tmp_path, n, bins, place):
     """In batches, whichever columns have other bins, with rules that name them, go, or stay."""
     monkeypatch.setattr(rows, "BATCH_ROWS", 200)
+    monkeypatch.setattr(parquet, "_ROWS_AT_ONCE", 150)
+    monkeypatch.setattr("understudy.data.table.SPILL_BYTES", 100)
     schema, data = RULES.with_bins(bins), some_rows(n)
-    again = Table(data.lazy() if lazy else data, RULES).recode(schema)
+    data.write_parquet(tmp_path / "rows.parquet")
+    given = {"memory": data, "lazy": data.lazy()}.get(place, tmp_path / "rows.parquet")
+    again = Table(given, RULES, spill=tmp_path if "spill" in place else None).recode(schema)
     anew = Table(data, schema)
     # Rows of a lazy table may come in another order.
-    found, expected = (table.count_occupied((0, 1, 2, 3, 4)).expose() for table in (again, anew))
+    found, expected = (one.count_occupied((0, 1, 2, 3, 4)).expose() for one in (again, anew))
     assert found.outside == expected.outside
     np.testing.assert_array_equal(found.codes, expected.codes)
     np.testing.assert_array_equal(found.counts, expected.counts)
-    if not lazy:
+    if place != "lazy":
         for one, two in zip(again.code_rows().expose(), anew.code_rows().expose(), strict=True):
             assert one.dtype == two.dtype
             np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize(("bins", "read"), [({"d": 7}, "d"), ({"b": 20}, "abc"), ({}, "")], ids=str)
-def test_only_columns_are_read_again_whose_codes_may_be_others(monkeypatch, bins, read):
-    """With those that share a rule with them; all of a lazy table, which may be another one now."""
-    table, lazy = (Table(data, RULES) for data in (some_rows(9), some_rows(9).lazy()))
+def test_only_columns_are_read_again_whose_codes_may_be_others(monkeypatch, tmp_path, bins, read):
+    """With those that share a rule with them; all of a table that may be another one now."""
+    file = tmp_path / "rows.parquet"
+    some_rows(9).write_parquet(file)
+    same, other = (some_rows(9), file), (some_rows(9).lazy(), tmp_path)
+    same, other = ([Table(data, RULES) for data in several] for several in (same, other))
     asked = []
     batches = Rows.batches
     monkeypatch.setattr(
         Rows, "batches", lambda own, names: asked.append(set(names)) or batches(own, names)
     )
-    table.recode(RULES.with_bins(bins))
-    assert set().union(*asked) == {*read}
-    lazy.recode(RULES.with_bins(bins))
-    assert asked[-1] == set(RULES.names)
+    for one in same:
+        asked.clear()
+        one.recode(RULES.with_bins(bins))
+        assert set().union(*asked) == {*read}
+    some_rows(9).write_parquet(file)
+    for one in other:
+        one.recode(RULES.with_bins(bins))
+        assert asked[-1] == set(RULES.names)
+
+
+@pytest.mark.parametrize("n", [5, 9, 20])
+def test_a_file_that_changes_while_it_is_read_again_ends_the_run(monkeypatch, tmp_path, n):
+    """Its rows are not those of the codes that were kept."""
+    file = tmp_path / "rows.parquet"
+    some_rows(9).write_parquet(file)
+    again, read = Table(file, RULES), Coder.code
+
+    def change(own, batch):
+        some_rows(n).write_parquet(file)
+        return read(own, batch)
+
+    monkeypatch.setattr(Coder, "code", change)
+    with pytest.raises(DataError, match="was changed while it was read; leave it as it is"):
+        again.recode(RULES.with_bins({"d": 7}))

@@ -57,8 +57,7 @@ class Rows:
         parts: types of the columns that do not have one type in all files of a folder.
         files: Parquet files of one schema that hold the rows; none for rows from elsewhere.
         premises: what a guarantee takes for granted of them.
-        in_memory: whether they lie in a table in memory. Each pass then reads the same rows in the
-            same order; a file may be another one by then, and a lazy table another table.
+        in_memory: whether they lie in a table in memory.
     """
 
     lazy: pl.LazyFrame
@@ -70,6 +69,21 @@ class Rows:
     files: tuple[Path, ...] = ()
     premises: Premises = NO_PREMISES
     in_memory: bool = False
+
+    @property
+    def version(self) -> tuple[object, ...] | None:
+        """What passes have in common that read the same rows in the same order; None if none do.
+
+        A table in memory stays as it is, and a Parquet file until it is written to or replaced. A
+        lazy table may be another one in each pass.
+        """
+        try:
+            marks = [file.stat() for file in self.files]
+        except OSError:
+            return None
+        if not (marks or self.in_memory):
+            return None
+        return tuple((m.st_dev, m.st_ino, m.st_size, m.st_mtime_ns, m.st_ctime_ns) for m in marks)
 
     def types(self) -> dict[str, tuple[pl.DataType, ...]]:
         """The types that each readable column has; several if files of a folder differ.
@@ -100,8 +114,8 @@ class Rows:
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Read some columns, in batches of at most about 250,000 rows.
 
-        Rows in memory come in their order, others in any. The first batch is empty. Texts may be
-        `Enum`, of other texts in each batch.
+        Rows that have a `version` come in their order, others in any. The first batch is empty.
+        Texts may be `Enum`, of other texts in each batch.
 
         Raises:
             DataError: a column's type cannot be read, or the input breaks off or is malformed.

@@ -151,7 +151,7 @@ class Table(SummedRows):
         first = not isinstance(data, Rows)  # else something may have been paid for already
         self._kept = KeptCodes(keep_bytes, self._spill, required=first)
         self._rows = data if isinstance(data, Rows) else open_rows(data, schema)
-        self.premises = self._rows.premises
+        self.premises, self._version = self._rows.premises, self._rows.version
         require_columns(self._rows.columns, schema, self._rows.place)
         self._coder = self._new_coder()
         require_types(self._rows, self._coder.columns)
@@ -171,9 +171,12 @@ class Table(SummedRows):
     def recode(self, schema: Schema) -> Table:
         """The same rows, coded against another schema of the same columns.
 
-        They are read once more. If they lie in memory, as their codes do, only columns are read
-        that have other codes. Codes have a spill of their own, or, where there is no room for one,
-        rows are read on each pass.
+        They are read once more: only columns that have other codes, if the rows are the same as
+        before (`Rows.version`) and their codes are kept. Codes have a spill of their own, or, where
+        there is no room for one, rows are read on each pass.
+
+        Raises:
+            DataError: a file was changed while it was read.
         """
         return _RecodedTable(self, schema)
 
@@ -277,27 +280,53 @@ class _RecodedTable(Table):
         return Coder(self._schema, self._former._coder.columns)
 
     def _coded_batches(self) -> Iterator[list[StateCodes]]:
-        former, kept = self._former, self._former._in_memory()
-        same = coded_alike(former._schema, self._schema)
-        if not (same and kept and self._rows.in_memory):
+        former = self._former
+        same, kept = coded_alike(former._schema, self._schema), former._kept.batches()
+        if not same or kept is None or former._version is None or former._version != self._version:
             return super()._coded_batches()
-        at = {name: j for j, name in enumerate(former._schema.names)}
-        codes = {name: np.concatenate([batch[at[name]] for batch in kept]) for name in same}
-        return self._code_others(codes)
+        known = [j for j, name in enumerate(former._schema.names) if name in same]
+        return self._code_others(same, ([columns[j] for j in known] for columns in kept))
 
-    def _code_others(self, same: Mapping[str, StateCodes]) -> Iterator[list[StateCodes]]:
-        """States of all columns, of which some are known: arrays of shape (n,)."""
+    def _code_others(
+        self, same: frozenset[str], kept: Iterator[list[StateCodes]]
+    ) -> Iterator[list[StateCodes]]:
+        """States of all columns, of which some are known, and of these no copy is made.
+
+        Raises:
+            DataError: a file was changed meanwhile, so that its rows are not those of the codes.
+        """
         names = self._schema.names
         others = [j for j, name in enumerate(names) if name not in same]
         if not others:
-            yield [same[name] for name in names]
+            yield from kept
             return
-        part, start = part_of(self._schema, others), 0
+        part = part_of(self._schema, others)
         coder = Coder(part, self._coder.columns)
+        known, start = next(kept), 0
         for batch in self._rows.batches(part.names):
-            new = dict(zip(part.names, coder.code(batch), strict=True))
-            rows = slice(start, start := start + len(batch))
-            yield [same[name][rows] if name in same else new[name] for name in names]
+            new, done = coder.code(batch), 0
+            while True:
+                taken = min(len(batch) - done, len(known[0]) - start)
+                own = (codes[start : start + taken] for codes in known)
+                read = {
+                    name: codes[done : done + taken]
+                    for name, codes in zip(part.names, new, strict=True)
+                }
+                yield [next(own) if name in same else read[name] for name in names]
+                done, start = done + taken, start + taken
+                if done == len(batch):
+                    break
+                if (following := next(kept, None)) is None:
+                    raise self._changed_error()
+                known, start = following, 0
+        if self._rows.version != self._version:
+            raise self._changed_error()
+
+    def _changed_error(self) -> DataError:
+        return DataError(
+            f"{self._rows.place} was changed while it was read; leave it as it is until the run "
+            "ends, and begin again."
+        )
 
 
 class GroupedTable(Table):
