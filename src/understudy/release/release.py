@@ -44,7 +44,7 @@ from understudy.release.load import MALFORMED, PAGES, Parts, read_parts
 from understudy.release.manifest import Manifest, before, without_places
 from understudy.release.measurement import Measurement
 from understudy.release.metadata import PACKAGE, linked_package, metadata_texts, row_files
-from understudy.release.sets import PartedSets, first_parts, lazy, write_set
+from understudy.release.sets import PartedSets, first_parts, lazy, read_sets, write_set
 from understudy.release.shape import Fault
 from understudy.release.tables import FORMATS, RAW_CSV, formats_of, require_formats, write_rows
 from understudy.schema import Schema
@@ -321,16 +321,19 @@ class Release:
         """Write the files; gives back the checksums of those that were asked for meanwhile."""
         from understudy.release.readme import readme  # loads jinja2: only to write
 
-        parted = isinstance(self.tables, PartedSets)
-        (folder / "synthetic").mkdir()
-        for k in range(len(self.tables)):
-            write_set(self.tables, k, folder / "synthetic" / f"set-{k + 1}")
+        parted, rows = isinstance(self.tables, PartedSets), folder / "synthetic"
+        rows.mkdir()
+        places = [rows / f"set-{k + 1}" for k in range(len(self.tables))]
+        for k, place in enumerate(places):
+            write_set(self.tables, k, place)
+        # Parts are read from here on: to draw them again takes ten times as long.
+        tables = read_sets(places, self.manifest.n_rows) if parted else self.tables
         described = checksums(folder)
-        guarded = write_rows(self.tables, self.schema, folder / "synthetic", formats)
-        pages = self.pages(self) if self.pages else {}
+        guarded = write_rows(tables, self.schema, rows, formats)
+        pages = self.pages(replace(self, tables=tables)) if self.pages else {}
         public = self.manifest, self.schema, self.measurements
         if self.schema.members is not None:
-            write_linked(self.tables, self.schema, folder, formats)
+            write_linked(tables, self.schema, folder, formats)
         written = readme(
             *public, formats=formats, guarded=guarded, pages=tuple(pages), parted=parted
         )
