@@ -59,6 +59,7 @@ from understudy.graphical.ridges import LEAST_CHANCE, POINTS, Ridge
 from understudy.graphical.sampling import choose_balanced, choose_raked, times_drawn
 from understudy.models.model import (
     Sample,
+    States,
     dealt,
     impossible,
     rank_by_group,
@@ -565,19 +566,21 @@ class MarginalModel:
         """
         n_drawn = n_rows * times_drawn(n_rows, len(self.domain.sizes))
         states = self._draw(n_drawn, rng)
-        if n_rows and impossible(self.domain, [*states]).size:
+        if n_rows and impossible(self.domain, states).size:
             allowed = replace_impossible(
-                Sample([*states]),
+                Sample(states),
                 self.domain,
-                lambda n: Sample([*self._draw(n, rng, systematic=False)]),
+                lambda n: Sample(self._draw(n, rng, systematic=False)),
                 rng,
             )
             merged = [self._groups_of(j, own) for j, own in enumerate(allowed.states)]
-            states = states[:, choose_raked(merged, self._tables, rng)]
+            chosen = choose_raked(merged, self._tables, rng)
+            states = [own[chosen] for own in states]
         if n_drawn > n_rows:
-            states = states[:, choose_balanced(states, n_rows, self.domain.sizes, rng)]
+            chosen = choose_balanced(np.array(states), n_rows, self.domain.sizes, rng)
+            states = [own[chosen] for own in states]
         values = {name: within.draw(states[j], rng) for name, (j, within) in self.numbers.items()}
-        return Sample([*states], values)
+        return Sample(states, values)
 
     def _groups_of(self, column: int, states: Codes) -> Codes:
         """Group of each record."""
@@ -590,15 +593,14 @@ class MarginalModel:
         alone = [(j,) for j in range(len(self.domain.sizes))]
         return {columns: self.fit.marginal(columns) for columns in [*self.fit.potentials, *alone]}
 
-    def _draw(
-        self, n_rows: int, rng: np.random.Generator, *, systematic: bool = True
-    ) -> NDArray[np.int32]:
+    def _draw(self, n_rows: int, rng: np.random.Generator, *, systematic: bool = True) -> States:
+        """States of each column; those that were not merged are those of the fit, and no copy."""
         merged = self.fit.draw(n_rows, rng, systematic=systematic)
         if self.ranks is not None and systematic:
             merged = self.ranks.exchange_values(merged, rng)
         if self.beyond is not None and systematic:
             merged = self.beyond.choose_records(merged, rng)
-        states = merged.copy()
+        states: States = [*merged]
         placed: dict[int, NDArray[np.int32]] = {}
         for j in sorted(self.expansions, key=self.n_leaders):
             if j in self.places:

@@ -40,7 +40,6 @@ All of it is post-processing of released values.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -48,7 +47,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy._arrays import Flags, Floats, Integers
+from understudy._arrays import Flags, Floats, Integers, compiled
 from understudy.features.grids import HeapCells, Numeric
 from understudy.models.bayesian_network import shrunk
 from understudy.models.model import dealt
@@ -73,7 +72,6 @@ NOBODY: Final = 1e-12
 _POINTS = 2**9
 """Of each bin between which its distribution is taken as linear: masses of cells move by less than
 three millionths of the bin's."""
-_AT_ONCE = 2**14
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +110,9 @@ class WithinBins:
 
     def _sorted_numbers(self, sizes: Integers, rng: np.random.Generator) -> Floats:
         """Numbers of so many records in each bin; NaN of the last, which have none."""
-        line, known = self._line, sizes[:-1]
-        own = np.repeat(np.arange(len(known)), known)
+        known, numbers = sizes[:-1], np.full(sizes.sum(), np.nan)
         phases = rng.random(len(known)) - (np.cumsum(known) - known)
-        inverse, numbers = self._bends.inverse(), np.full(sizes.sum(), np.nan)
-        for start in range(0, len(own), _AT_ONCE):  # what is passed over several times stays near
-            bins = own[start : start + _AT_ONCE]
-            shares = (np.arange(start, start + len(bins)) + phases[bins]) / known[bins]
-            numbers[start : start + len(bins)] = line.numbers(bins, inverse(bins, shares))
+        self._line.place(known, phases, self._bends.curve(), numbers)
         for k, number in self._single.items():
             numbers[sizes[:k].sum() : sizes[: k + 1].sum()] = number
         return numbers
@@ -249,18 +242,14 @@ class _Bends:
     left: Floats
     right: Floats
 
-    def inverse(self) -> Callable[[Integers, Floats], Floats]:
-        """Return the function to the t with G(t) = share; G is linear between `_POINTS` points.
-
-        It takes bins, ascending, and shares in [0, 1), ascending within each bin; shape (n,) each.
-        """
+    def curve(self) -> tuple[Floats, Floats]:
+        """G and t at `_POINTS` points of each bin, all bins on one line, each of length 1."""
         t = np.arange(_POINTS) / _POINTS
         a, b = self.left[:, None], self.right[:, None]
         below = t * (a + t * (3 - 2 * a - b + t * (a + b - 2)))
-        numbers = np.arange(len(self.left))[:, None]  # all bins on one line, each of length 1
-        line = np.append((numbers + below).ravel(), len(self.left))
-        places = np.append((numbers + t).ravel(), len(self.left))
-        return lambda bins, shares: np.asarray(np.interp(bins + shares, line, places) - bins)
+        numbers = np.arange(len(self.left))[:, None]
+        shares = np.append((numbers + below).ravel(), len(self.left))
+        return shares, np.append((numbers + t).ravel(), len(self.left))
 
 
 def _bends(edges: Floats, masses: Floats) -> _Bends:
@@ -302,12 +291,14 @@ class _Line:
 
     def end(self, upper: bool) -> float:
         """The smallest or the largest number of all bins; just below a bound that is a spike."""
-        place = np.array([1.0 if upper else 0.0])
-        bins = np.array([len(self.states) - 1 if upper else 0])
         bound = self.edges[-1 if upper else 0]
         if self.grid is None and bound not in self.spikes:
             return float(bound)
-        return float(self.numbers(bins, place)[0])
+        even, number = np.arange(len(self.edges), dtype=np.float64), np.empty(1)
+        known = np.zeros(len(self.states), dtype=np.int64)
+        known[-1 if upper else 0] = 1
+        self.place(known, np.full(len(known), float(upper)), (even, even), number)
+        return float(number[0])
 
     @property
     def points(self) -> dict[int, float]:
@@ -333,21 +324,58 @@ class _Line:
         beside, own = (masses[-2:] / np.diff(self.edges)[-2:]).tolist()
         return [len(masses) - 1] if own > CROWDED * beside else []
 
-    def numbers(self, bins: Integers, places: Floats) -> Floats:
-        """The numbers at places in [0, 1] of their bins, shape (n,)."""
-        low, high = self.edges[bins], self.edges[bins + 1]
-        along = low + places * (high - low)
-        if self.grid is None:
-            inside = np.clip(along, low, np.nextafter(high, low))
-            if not len(self.spikes):
-                return inside
-            on = np.isin(inside, self.spikes)
-            return np.where(on, np.nextafter(inside, high), inside)
-        free = np.minimum(np.floor(along), high - 1)
-        if len(self.spikes):
-            among = self.spikes - np.arange(len(self.spikes))
-            free += np.searchsorted(among, free, side="right")
-        return np.asarray(free / self.grid)
+    def place(
+        self, sizes: Integers, phases: Floats, curve: tuple[Floats, Floats], numbers: Floats
+    ) -> None:
+        """Write the numbers of so many records in each bin, ascending.
+
+        Args:
+            sizes: records of each bin, shape (bins,).
+            phases: what makes the share i + phase of a bin's records of the number i of a record
+                among all, shape (bins,).
+            curve: shares of the bins' records, and places in them, as `_Bends.curve` has them.
+            numbers: written to, shape (n,).
+        """
+        spikes = self.spikes - (np.arange(len(self.spikes)) if self.grid else 0)
+        _place_evenly(sizes, phases, curve, (self.edges, self.grid or 0.0, spikes), numbers)
+
+
+@compiled
+def _place_evenly(
+    sizes: Integers,
+    phases: Floats,
+    curve: tuple[Floats, Floats],
+    of_line: tuple[Floats, float, Floats],
+    numbers: Floats,
+) -> None:
+    """`_Line.place`, with spikes as numbers, or on a grid as the free values before each."""
+    (shares, places), (edges, grid, spikes) = curve, of_line
+    last, i, j, s = len(shares) - 1, 0, 0, 0
+    for k in range(len(sizes)):
+        low, high = edges[k], edges[k + 1]
+        for _ in range(sizes[k]):
+            share = k + (i + phases[k]) / sizes[k]
+            while j < last and shares[j + 1] <= share:
+                j += 1
+            place = places[j]
+            if j < last:
+                slope = (places[j + 1] - place) / (shares[j + 1] - shares[j])
+                place = slope * (share - shares[j]) + place
+            value = low + (place - k) * (high - low)
+            if grid > 0:
+                value = min(np.floor(value), high - 1)
+            else:
+                value = min(max(value, low), np.nextafter(high, low))
+            while s < len(spikes) and spikes[s] <= value:
+                s += 1
+            while s > 0 and spikes[s - 1] > value:  # where rounding has places go back
+                s -= 1
+            if grid > 0:
+                value = (value + s) / grid
+            elif s > 0 and spikes[s - 1] == value:
+                value = np.nextafter(value, high)
+            numbers[i] = value
+            i += 1
 
 
 def _line_of(column: Integer | Continuous | Calendar) -> _Line:

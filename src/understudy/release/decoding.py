@@ -430,19 +430,20 @@ def _cells(
 
 def _series(name: str, column: Column, cells: Cells) -> pl.Series:
     """A column of a release from its states and numbers."""
-    dtype, states = dtype_of(column), cells.states
+    dtype, states, numbers = dtype_of(column), cells.states, cells.numbers
     if not isinstance(column, NUMERIC):
         named = pl.Series(
             [_as(value, dtype) for value in (*column.levels, *column.codes)], dtype=dtype
         )
-        return named.gather(states).alias(name)
+        return named.gather(pl.Series(states.astype(np.uint32))).alias(name)
+    absent = np.flatnonzero(states >= column.n_ordinary)
+    if not len(absent):
+        return _numbers_as(numbers, column, dtype).alias(name)
+    numbers = numbers.copy()
+    numbers[absent] = column.bounds[0]
     codes = pl.Series([_as(code, dtype) for code in column.codes], dtype=dtype)
-    ordinary = states < column.n_ordinary
-    if ordinary.all():
-        return _numbers_as(cells.numbers, column, dtype).alias(name)
-    values = _numbers_as(np.where(ordinary, cells.numbers, column.bounds[0]), column, dtype)
-    absent = codes.gather(np.where(ordinary, 0, states - column.n_ordinary))
-    return values.zip_with(pl.Series(ordinary), absent).alias(name)
+    found = codes.gather(states[absent] - column.n_ordinary)
+    return _numbers_as(numbers, column, dtype).scatter(absent, found).alias(name)
 
 
 def _as(value: Code, dtype: pl.DataType) -> Any:
@@ -475,14 +476,18 @@ def _numbers(
     A spike stands where it is the state, whatever is given.
     """
     assert isinstance(column, NUMERIC)
-    spikes = np.full(column.size + 1, np.nan)
-    spikes[: column.n_ordinary] = [one.low if one.spike else np.nan for one in column.intervals]
-    numbers = spikes.take(states, mode="clip")
     ordinary = states < column.n_ordinary
+    numbers = np.full(len(states), np.nan)
     if given is not None:
         decimals = column.decimals if isinstance(column, Continuous) else 0
         rounded = given if decimals is None else np.round(given, decimals)
-        np.clip(rounded, *column.bounds, out=numbers, where=ordinary & np.isnan(numbers))
+        numbers = np.clip(rounded, *column.bounds)
+        numbers[~ordinary] = np.nan
+    if any(one.spike for one in column.intervals):
+        spikes = np.full(column.size + 1, np.nan)
+        spikes[: column.n_ordinary] = [one.low if one.spike else np.nan for one in column.intervals]
+        own = spikes.take(states, mode="clip")
+        numbers = np.where(np.isnan(own), numbers, own)
     rows = np.flatnonzero(ordinary & np.isnan(numbers))
     if len(rows):
         numbers[rows] = drawn_numbers(column, states[rows], rng)
