@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from understudy.inference.places import places
     from understudy.inference.waves import waves
     from understudy.metadata.codebook import read_codebook
+    from understudy.methods.registry import list_methods, methods
     from understudy.release.release import Release
     from understudy.report.results_page import plot, results_page
     from understudy.schema import Schema
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     )
     from understudy.workflow.regress import regress
     from understudy.workflow.sample import sample
-    from understudy.workflow.synthesize import list_methods, methods, reserve, synthesize
+    from understudy.workflow.synthesize import reserve, synthesize
     from understudy.workflow.synthesizer import Synthesizer
     from understudy.workflow.verdict import plan_verdict, verdict
 
@@ -106,8 +107,8 @@ _HOMES = {
     "choose": "workflow.choose",
     "draft": "steward.draft",
     "evaluate": "evaluate.evaluate",
-    "list_methods": "workflow.synthesize",
-    "methods": "workflow.synthesize",
+    "list_methods": "methods.registry",
+    "methods": "methods.registry",
     "places": "inference.places",
     "plan": "workflow.plan",
     "plan_answer": "workflow.amend",

@@ -77,6 +77,12 @@ def test_a_plan_needs_neither_rows_nor_kernels():
 
 
 @pytest.mark.nightly
+def test_the_list_of_methods_needs_neither_rows_nor_kernels():
+    listed = loaded_by("import understudy as us\nus.list_methods()")
+    assert not listed & (HEAVY - {"numpy", "pydantic", "scipy"}) | {"scipy.special"} & listed
+
+
+@pytest.mark.nightly
 def test_a_command_loads_what_it_needs(small):
     csv_file, toml_file = small.folder / "people.csv", small.folder / "people.toml"
     folder = str(small.folder / "release")
@@ -126,7 +132,7 @@ import understudy as us
 import understudy.methods
 assert [facts.name for facts in us.list_methods()] == list(METHODS)
 assert us.methods() == us.list_methods()
-from understudy.workflow.synthesize import methods
+from understudy.methods.registry import methods
 assert us.methods is methods and us.methods is us.methods
 for name in us.__all__:
     assert getattr(us, name) is getattr(us, name)

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from understudy._validation import explain_attributes
 from understudy.errors import MethodError, suggestion
-from understudy.methods.base import Method, Names
+from understudy.methods.base import Facts, Method, Names
 from understudy.methods.binning import fine_bins
 from understudy.schema import Schema
 
@@ -79,6 +79,15 @@ METHODS: Final = Methods(
         "pegs-diverse": ("understudy.papers.pegs", "PegsDiverse"),
     }
 )
+
+
+def list_methods() -> tuple[Facts, ...]:
+    """The table of methods."""
+    return tuple(kind.facts for kind in METHODS.values())
+
+
+methods = list_methods
+"""Its former name, which is a room of the package as well."""
 
 
 _BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}

@@ -105,7 +105,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 from threadpoolctl import threadpool_limits
 
 from understudy._arrays import Floats, Integers, compiled
@@ -193,7 +193,7 @@ class StateTable:
         for part in slices(draws, shapes.size):
             drawn = logs[part]
             drawn[:] = many_log_gammas(np.broadcast_to(shapes, drawn.shape), source)
-            drawn -= logsumexp(drawn, axis=2, keepdims=True)
+            drawn -= scipy.special.logsumexp(drawn, axis=2, keepdims=True)
         return {LOGS: logs}
 
     def log_likelihoods(self, draws: Theta, records: Records) -> Iterator[Floats]:

@@ -66,13 +66,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import compiled
-from understudy.data.base import ExactTable
 from understudy.dp.accountant import CHOICE
 from understudy.dp.budget import divide_cost
 from understudy.dp.confidential import PublicContext, SecretRows
@@ -83,6 +82,9 @@ from understudy.errors import MethodError
 from understudy.mechanisms.selection import selection_epsilon
 from understudy.mechanisms.tables import MAX_CELLS
 from understudy.schema import Domain
+
+if TYPE_CHECKING:
+    from understudy.data.base import ExactTable
 
 MOST_STEPS = 2**32
 """Most additions of one draw."""

@@ -21,12 +21,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.data.sums import ExactSums
 from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.guarantee import Unpaid
 from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer, answers
@@ -44,6 +43,9 @@ from understudy.features.grids import STEPS, holds_numbers
 from understudy.mechanisms.sums import exact_moment, moments_of
 from understudy.mechanisms.tables import query_of
 from understudy.schema import NUMERIC, Column
+
+if TYPE_CHECKING:
+    from understudy.data.sums import ExactSums
 
 UNPAID = (
     "The bins follow the exact standard deviations of the rows (Scott's rule as published), which "

@@ -161,8 +161,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Final, Literal, Protocol, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from understudy._arrays import Codes, Floats
 from understudy.dp.accountant import CHOICE
@@ -380,7 +380,7 @@ def walk(how: Walk, log_weight: Callable[[Floats], float], source: Randomness) -
     path[0] = here
     for step in range(how.steps):
         uniforms = source.uniforms(p + 1)
-        proposed = theta + how.widths * ndtri(uniforms[:p])
+        proposed = theta + how.widths * scipy.special.ndtri(uniforms[:p])
         there = height(proposed)
         if np.log(uniforms[p]) < there - here:
             theta, here, moved = proposed, there, moved + 1

@@ -115,8 +115,8 @@ from math import erfc, log, sqrt
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtri
 
 from understudy._arrays import Floats, Integers, compiled
 from understudy.errors import MethodError
@@ -195,18 +195,16 @@ class Prior:
             MethodError: more parameters than Sobol sequences have dimensions.
         """
         p = len(self.names)
-        from scipy.stats import qmc  # takes a second, and few need it
-
-        if p > qmc.Sobol.MAXDIM:
+        if p > (most := scipy.stats.qmc.Sobol.MAXDIM):
             raise MethodError(
-                f"A grid of points has at most {qmc.Sobol.MAXDIM} parameters, and this generator "
+                f"A grid of points has at most {most} parameters, and this generator "
                 f"has {p}; give its columns fewer parents, or coarser categories."
             )
         points = np.empty((n, p))
         points[:1] = self.means
         if n > 1 and p:
             places = even_points(n - 1, p, SCRAMBLING)
-            points[1:] = self.means + self.stddevs * ndtri(places)
+            points[1:] = self.means + self.stddevs * scipy.special.ndtri(places)
         return points
 
     def around(self, centre: Floats, shrink: float) -> Prior:
@@ -241,9 +239,7 @@ def even_points(n: int, p: int, seed: int) -> Floats:
     Returns:
         Shape (n, p).
     """
-    from scipy.stats import qmc
-
-    sequence = qmc.Sobol(p, scramble=True, seed=seed)
+    sequence = scipy.stats.qmc.Sobol(p, scramble=True, seed=seed)
     places = sequence.random_base2((n - 1).bit_length())[:n]
     return np.asarray(places + _HALF_A_CELL)
 
@@ -639,7 +635,7 @@ class LogisticNormal:
         parents = self.features.gather(drawn, uniforms.shape[1])
         kinds, place = np.split(theta, [len(self._special) * (1 + len(self.features.names))])
         linear, stddev = linear_and_stddev(self.features, place)
-        p = expit(predict(linear, parents) + stddev * normal_quantiles(uniforms[1]))
+        p = scipy.special.expit(predict(linear, parents) + stddev * normal_quantiles(uniforms[1]))
         if isinstance(self.declared, NUMERIC):
             low, high = self.declared.bounds
             records = Drawn(*settle_numbers(self._line, low * (1.0 - p) + high * p))
@@ -677,8 +673,10 @@ class LogisticNormal:
         """The y at which a number or level passes to the next bin or level."""
         if not isinstance(self.declared, NUMERIC):
             n = self.declared.n_ordinary
-            return np.asarray(logit(np.arange(1, n) / n))
-        return np.asarray(logit(shares_of_range(cuts(self._line), *self.declared.bounds)))
+            return np.asarray(scipy.special.logit(np.arange(1, n) / n))
+        return np.asarray(
+            scipy.special.logit(shares_of_range(cuts(self._line), *self.declared.bounds))
+        )
 
     def _put_kinds(self, drawn: Drawn, theta: Floats, parents: Parents, uniforms: Floats) -> None:
         """Write spikes and codes over ordinary records."""

@@ -79,13 +79,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import Integers, compiled
-from understudy.data.base import ExactCells
 from understudy.dp.budget import Accounting, Neighbours
 from understudy.dp.confidential import CodedView, PublicContext, SecretRows
 from understudy.dp.mechanism import Charge
@@ -95,6 +94,9 @@ from understudy.dp.sampling import word_below
 from understudy.errors import BudgetError, MethodError
 from understudy.mechanisms.urn import prior_weight
 from understudy.schema import Domain, GibbsSweep
+
+if TYPE_CHECKING:
+    from understudy.data.base import ExactCells
 
 _Words = NDArray[np.uint64]
 _Tables = tuple[Integers, Integers, NDArray[np.int32], Integers, Integers, int]
@@ -362,6 +364,7 @@ class HashedRows:
             size: number of states of the column.
 
         Example:
+            >>> from understudy.data.base import ExactCells
             >>> cells = ExactCells(np.array([1, 2, 7]), np.array([4, 1, 2]), 0)
             >>> HashedRows.of(cells, 3).keys.tolist(), HashedRows.of(cells, 3).totals.tolist()
             ([0, 2], [5, 2])

@@ -132,14 +132,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlogy
 
 from understudy._arrays import Floats, Integers
-from understudy.data.base import ExactCells
 from understudy.data.marginals import encode
 from understudy.dp.accountant import CHOICE
 from understudy.dp.admission import HowMany
@@ -180,6 +179,9 @@ from understudy.mechanisms.sparse_tables import (
 from understudy.mechanisms.tables import MAX_CELLS, count_charge, query_of
 from understudy.schema import Partition
 from understudy.schema.partitions import Split
+
+if TYPE_CHECKING:
+    from understudy.data.base import ExactCells
 
 
 @dataclass(frozen=True)
@@ -636,7 +638,11 @@ def _excess(counts: NDArray[Any]) -> Floats:
     large = np.maximum(k, _SERIES_FROM)
     series = 0.5 * np.log(2 * np.pi * large) + 1 / (12 * large) - 1 / (360 * large**3)
     small = np.minimum(k, _SERIES_FROM)
-    return np.where(k > _SERIES_FROM, series, gammaln(small + 1) - xlogy(small, small) + small)
+    return np.where(
+        k > _SERIES_FROM,
+        series,
+        scipy.special.gammaln(small + 1) - scipy.special.xlogy(small, small) + small,
+    )
 
 
 LOG_2 = Fraction(6931471806, 10**10)

@@ -83,9 +83,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, get_index_dtype
-from scipy.special import softmax
 
 from understudy._arrays import Floats, Integers
 from understudy._validation import require_extra
@@ -125,9 +124,13 @@ def indicators_of(places: Integers, n_indicators: int) -> Any:
         A `csr_array` of shape (n, n_indicators).
     """
     n, columns = places.shape
-    index = get_index_dtype(maxval=max(places.size, n_indicators))  # SAGA takes 32 bits alone
+    index = scipy.sparse.get_index_dtype(
+        maxval=max(places.size, n_indicators)
+    )  # SAGA takes 32 bits alone
     ones, starts = np.ones(places.size), np.arange(n + 1, dtype=index) * index(columns)
-    return csr_array((ones, places.reshape(-1).astype(index), starts), shape=(n, n_indicators))
+    return scipy.sparse.csr_array(
+        (ones, places.reshape(-1).astype(index), starts), shape=(n, n_indicators)
+    )
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ class Regression:
         Returns:
             Shape (n, states); rows sum to 1 up to rounding.
         """
-        shares: Floats = softmax(indicators @ self.weights + self.intercepts, axis=1)
+        shares: Floats = scipy.special.softmax(indicators @ self.weights + self.intercepts, axis=1)
         return shares
 
 

@@ -104,7 +104,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, stdtr, stdtrit
+import scipy
 
 from understudy._arrays import Floats, Integers, compiled
 from understudy.dp.randomness import Randomness
@@ -227,7 +227,7 @@ class MixturePrior:
             Shape (C, K).
         """
         logs = log_gammas(concentration[:, np.newaxis] / self.components + weights, source)
-        return np.asarray(logs - logsumexp(logs, axis=1, keepdims=True))
+        return np.asarray(logs - scipy.special.logsumexp(logs, axis=1, keepdims=True))
 
     def precisions(self, rates: Floats, coefficients: Floats, source: Randomness) -> Floats:
         """Draws of Σ⁻¹ given 1/s, β: Wishart(ν + p - 1 + K, (2ν·diag(1/s) + Σ_k β_kβ_k')⁻¹).
@@ -256,9 +256,9 @@ class MixturePrior:
 
     def _variances(self, chains: int, source: Randomness) -> Floats:
         """σ², the half-t distribution above the floor inverted from its upper tail."""
-        above = stdtr(self.noise_df, -self.noise_floor / self.noise_scale)
+        above = scipy.special.stdtr(self.noise_df, -self.noise_floor / self.noise_scale)
         uniforms = source.uniforms(chains * self.components).reshape(chains, -1)
-        t = stdtrit(self.noise_df, uniforms * above)
+        t = scipy.special.stdtrit(self.noise_df, uniforms * above)
         return np.maximum((self.noise_scale * np.asarray(t)) ** 2, self.noise_floor**2)
 
 
@@ -590,8 +590,8 @@ class MixtureGibbs:
         """The logarithm of a times (3), the density of log a, up to a constant; shape (C,)."""
         a, prior = np.exp(log_a), self.prior
         each = (a / prior.components)[:, np.newaxis]
-        ratios = (gammaln(each + weights) - gammaln(each)).sum(axis=1)
-        whole = gammaln(a) - gammaln(a + weights.sum(axis=1))
+        ratios = (scipy.special.gammaln(each + weights) - scipy.special.gammaln(each)).sum(axis=1)
+        whole = scipy.special.gammaln(a) - scipy.special.gammaln(a + weights.sum(axis=1))
         shape, rate = prior.concentration_shape, prior.concentration_rate
         return np.asarray(shape * log_a - rate * a + whole + ratios)
 

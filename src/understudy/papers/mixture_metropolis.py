@@ -80,7 +80,7 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy
 
 from understudy._arrays import Floats
 from understudy.dp.randomness import Randomness
@@ -117,7 +117,8 @@ class CoefficientProposal:
     def propose(self, h: float, z: Floats) -> Floats:
         """From β to a proposal, by p standard normal numbers; shape (p,)."""
         return np.asarray(
-            h * self.step + _spread(h) * lapack.dtrtrs(self.root, z, lower=1, trans=1)[0]
+            h * self.step
+            + _spread(h) * scipy.linalg.lapack.dtrtrs(self.root, z, lower=1, trans=1)[0]
         )
 
     def log_density(self, h: float, move: Floats) -> float:
@@ -181,10 +182,10 @@ def line_at(
         pull *= distances
         squares, products = design.sums(known, pull)
         matrix, gradient = matrix + squares, gradient + products
-    root, failed = lapack.dpotrf(matrix, lower=1)
+    root, failed = scipy.linalg.lapack.dpotrf(matrix, lower=1)
     if failed:
         return None
-    return CoefficientProposal(root, lapack.dpotrs(root, gradient, lower=1)[0])
+    return CoefficientProposal(root, scipy.linalg.lapack.dpotrs(root, gradient, lower=1)[0])
 
 
 def scale_at(

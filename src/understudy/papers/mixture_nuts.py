@@ -77,9 +77,8 @@ from functools import cache
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
-from scipy.special import gammaln, multigammaln, stdtr
 
 from understudy._arrays import Floats
 from understudy._validation import require_extra
@@ -102,14 +101,14 @@ class Arrays:
 
     Attributes:
         xp: with the functions of NumPy.
-        special: with those of `scipy.special`.
+        scipy: with those of `scipy.special`.
     """
 
     xp: Any
-    special: Any
+    scipy: Any
 
 
-NUMPY: Final = Arrays(np, special)
+NUMPY: Final = Arrays(np, scipy)
 
 
 def coordinates(state: MixtureState, prior: MixturePrior) -> dict[str, Floats]:
@@ -127,7 +126,9 @@ def coordinates(state: MixtureState, prior: MixturePrior) -> dict[str, Floats]:
 
 def mixtures(points: Point, prior: MixturePrior) -> Mixtures:
     """θ at points, with their leading axes."""
-    log_shares = points["shares"] - special.logsumexp(points["shares"], axis=-1, keepdims=True)
+    log_shares = points["shares"] - scipy.special.logsumexp(
+        points["shares"], axis=-1, keepdims=True
+    )
     stddevs = prior.noise_floor + np.exp(points["excess"])
     return Mixtures(log_shares, np.asarray(points["coefficients"]), stddevs**2)
 
@@ -172,7 +173,7 @@ class MixtureTarget:
 
     def contributions(self, point: Point, responses: Any, design: Any, weights: Any) -> Any:
         """Compute what each record adds, shape (..., n)."""
-        xp, logsumexp = self.arrays.xp, self.arrays.special.logsumexp
+        xp, logsumexp = self.arrays.xp, self.arrays.scipy.special.logsumexp
         stddevs = self.prior.noise_floor + xp.exp(point["excess"])
         total = logsumexp(point["shares"], axis=-1, keepdims=True)
         offsets = point["shares"] - total - xp.log(stddevs) - 0.5 * math.log(2.0 * math.pi)
@@ -186,15 +187,15 @@ class MixtureTarget:
     def _log_concentration(self, point: Point) -> Any:
         shape, rate = self.prior.concentration_shape, self.prior.concentration_rate
         log_a = point["concentration"]
-        constant = shape * math.log(rate) - float(gammaln(shape))
+        constant = shape * math.log(rate) - float(scipy.special.gammaln(shape))
         return shape * log_a - rate * self.arrays.xp.exp(log_a) + constant
 
     def _log_shares(self, point: Point) -> Any:
         """π given a by its density in log π, and L."""
-        log_gamma = self.arrays.special.gammaln
+        log_gamma = self.arrays.scipy.special.gammaln
         a = self.arrays.xp.exp(point["concentration"])
         t, components = point["shares"], self.prior.components
-        total = self.arrays.special.logsumexp(t, axis=-1)
+        total = self.arrays.scipy.special.logsumexp(t, axis=-1)
         logs = (t - total[..., np.newaxis]).sum(axis=-1)
         shares = log_gamma(a) - components * log_gamma(a / components) + a / components * logs
         spread = math.log(TOTAL) + 0.5 * math.log(2.0 * math.pi)
@@ -211,7 +212,10 @@ class MixtureTarget:
         inner = xp.eye(components) + scaled @ xp.swapaxes(scaled, -1, -2)
         log_inner = xp.linalg.slogdet(inner)[1]
         log_s = rates.sum(axis=-1) + p * math.log(2.0 * prior.coefficient_df)
-        constant = float(multigammaln((df + components) / 2.0, p) - multigammaln(df / 2.0, p))
+        constant = float(
+            scipy.special.multigammaln((df + components) / 2.0, p)
+            - scipy.special.multigammaln(df / 2.0, p)
+        )
         constant -= components * p / 2.0 * math.log(math.pi)
         column_model = constant - components / 2.0 * log_s - (df + components) / 2.0 * log_inner
         gamma = 0.5 * rates - xp.exp(rates) / scale**2 - math.log(scale * math.sqrt(math.pi))
@@ -222,9 +226,9 @@ class MixtureTarget:
         df, scale, floor = self.prior.noise_df, self.prior.noise_scale, self.prior.noise_floor
         xp, excess = self.arrays.xp, point["excess"]
         squares = ((floor + xp.exp(excess)) / scale) ** 2
-        constant = float(gammaln((df + 1.0) / 2.0) - gammaln(df / 2.0))
+        constant = float(scipy.special.gammaln((df + 1.0) / 2.0) - scipy.special.gammaln(df / 2.0))
         constant -= 0.5 * math.log(df * math.pi) + math.log(scale)
-        constant -= math.log(float(stdtr(df, -floor / scale)))
+        constant -= math.log(float(scipy.special.stdtr(df, -floor / scale)))
         return (constant + excess - (df + 1.0) / 2.0 * xp.log1p(squares / df)).sum(axis=-1)
 
 
@@ -377,7 +381,7 @@ def _chain(plan: _Plan, keys: Any, first: Any, rows: Any) -> Any:
     import jax
     from numpyro.infer import NUTS
 
-    arrays = Arrays(jax.numpy, jax.scipy.special)
+    arrays = Arrays(jax.numpy, jax.scipy)
     target = MixtureTarget(plan.prior, plan.power, arrays)
     kernel = NUTS(
         potential_fn=lambda z: -target.log_density(z, *rows),

@@ -61,7 +61,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 import numpy as np
-from scipy.special import gammainc, gammaincinv, ndtri
+import scipy
 
 from understudy._arrays import Floats, Integers, compiled
 from understudy.dp.randomness import Randomness
@@ -221,7 +221,7 @@ RARE: Final = 1e-10
 
 def normals(shape: tuple[int, ...], source: Randomness) -> Floats:
     """Independent standard normal numbers, of the shape asked for."""
-    return np.asarray(ndtri(source.uniforms(int(np.prod(shape)))).reshape(shape))
+    return np.asarray(scipy.special.ndtri(source.uniforms(int(np.prod(shape)))).reshape(shape))
 
 
 def log_gammas(shapes: Floats, source: Randomness) -> Floats:
@@ -235,7 +235,9 @@ def log_gammas(shapes: Floats, source: Randomness) -> Floats:
         source: where the randomness comes from.
     """
     uniforms = source.uniforms(2 * shapes.size).reshape(2, *shapes.shape)
-    logs = np.log(gammaincinv(shapes + 1.0, uniforms[0])) + np.log(uniforms[1]) / shapes
+    logs = (
+        np.log(scipy.special.gammaincinv(shapes + 1.0, uniforms[0])) + np.log(uniforms[1]) / shapes
+    )
     return np.asarray(logs)
 
 
@@ -283,8 +285,10 @@ def gammas_below(shapes: Floats, ceilings: Floats, source: Randomness) -> Floats
         ceilings: c > 0, of the same shape of array; infinity is none.
         source: where the randomness comes from.
     """
-    mass = np.asarray(gammainc(shapes, ceilings))
-    drawn = gammaincinv(shapes, source.uniforms(shapes.size).reshape(shapes.shape) * mass)
+    mass = np.asarray(scipy.special.gammainc(shapes, ceilings))
+    drawn = scipy.special.gammaincinv(
+        shapes, source.uniforms(shapes.size).reshape(shapes.shape) * mass
+    )
     drawn = np.asarray(drawn)
     rare = mass < RARE
     if rare.any():

@@ -65,9 +65,9 @@ from understudy.errors import (
 )
 from understudy.inference.declared import ExpectedAnswers
 from understudy.mechanisms.tables import RowCount
-from understudy.methods.base import Facts, Prepared
+from understudy.methods.base import Prepared
 from understudy.methods.marginal_based import measured_beside
-from understudy.methods.registry import METHODS, configure
+from understudy.methods.registry import configure
 from understudy.models.counted_members import with_counts
 from understudy.models.model import Model, Sample, draw_parameters, drawn_in_parts
 from understudy.release.decoding import FrameKind, add_identifiers, decode
@@ -672,15 +672,6 @@ def _rows(schema: Schema) -> Table:
     states = [np.arange(n or 0) % column.size for column in schema.columns.values()]
     values = decode(states, schema, np.random.default_rng(_SEED))
     return Table(values[list(schema.names)], schema)
-
-
-def list_methods() -> tuple[Facts, ...]:
-    """The table of methods."""
-    return tuple(kind.facts for kind in METHODS.values())
-
-
-methods = list_methods
-"""Its former name, which is a room of the package as well."""
 
 
 @list_keywords(SynthesizeKeywords)
