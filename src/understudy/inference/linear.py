@@ -359,6 +359,8 @@ def correlation(
     for weights in (x, y):
         centred.append(weights - matrix.constant * float(weights @ sums @ matrix.constant) / n)
     a, b = centred
+    if not all(len(u) for u, _ in sets):
+        raise LostInNoiseError("No synthetic record has a value of both columns.")
     variances = np.array([a @ sums @ a, b @ sums @ b])
     squares = np.stack([np.multiply.outer(a, a), np.multiply.outer(b, b)])
     shown = np.mean([[len(u) * u.var(), len(v) * v.var()] for u, v in sets], axis=0)
@@ -1235,8 +1237,7 @@ def _squares(
         return np.array([whole])
     within = _within(estimand, sets, len(sizes))
     squares = outer = products.totals(matrix.sums) ** 2 / sizes
-    variance = matrix.noise_covariance(np.multiply.outer(value, value)[None])[0, 0]
-    error = np.sqrt(max(variance, 0.0))
+    error = np.sqrt(matrix.noise_covariance(np.multiply.outer(value, value)[None])[0, 0])
     left = max(whole - float(np.nansum(outer)), 2 * error)
     shown = float(np.nansum(within * sizes))
     spread = within * left / shown if shown > 0 else np.full(len(sizes), left / np.nansum(sizes))

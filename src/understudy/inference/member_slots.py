@@ -166,8 +166,7 @@ class SlotMoments:
 
     def noise_covariance(self, derivatives: Floats) -> Floats:
         """Covariance by noise of q estimates, to first order, shape (q, q)."""
-        gradient = self.gradient(derivatives)
-        return self.joint.noise_between(gradient, gradient)
+        return self.joint.noise_along(self.gradient(derivatives))
 
     def noise_between(self, one: Floats, other: Floats) -> Floats:
         """As of one table (`MomentMatrix.noise_between`)."""

@@ -330,8 +330,18 @@ class MomentMatrix:
         Returns:
             Shape (q, q).
         """
-        gradient = self.gradient(derivatives)
-        return np.asarray(self._weigh_gradient(gradient) @ gradient.T)
+        return self.noise_along(self.gradient(derivatives))
+
+    def noise_along(self, gradient: Floats) -> Floats:
+        """Covariance by noise of q estimates, to first order, shape (q, q).
+
+        Args:
+            gradient: derivatives in the released numbers, shape (q, numbers + 1).
+        """
+        found = self.noise_between(gradient, gradient)
+        # What several sources leave of next to no noise is a difference, and may round to below 0.
+        np.fill_diagonal(found, np.maximum(np.diagonal(found), 0.0))
+        return found
 
     def gradient_of_products(self, left: Floats, right: Floats) -> Floats:
         """Derivatives of sums of products of two affine functions in the released numbers.
@@ -432,8 +442,7 @@ class MomentMatrix:
         derivative = np.zeros((1, *self.whole.shape))
         for row, column, weight in entries:
             derivative[0, row, column] += weight
-        variance = replace(self, cases=None).noise_covariance(derivative)[0, 0]
-        return float(np.sqrt(max(variance, 0.0)))
+        return float(np.sqrt(replace(self, cases=None).noise_covariance(derivative)[0, 0]))
 
     def gradient(self, derivatives: Floats) -> Floats:
         """Derivatives of q estimates in the released numbers, shape (q, numbers + 1).

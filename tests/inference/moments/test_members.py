@@ -344,3 +344,13 @@ def test_next_to_no_noise_is_told_without_warnings():
     found = us.analyze(release, "mean", "wage").pooled
     assert found.estimate == pytest.approx(persons["wage"].mean(), rel=0.01)
     assert (np.subtract(*found.interval()[::-1]) < 4.0).all()
+
+
+def test_a_correlation_of_no_synthetic_members_is_refused_in_words():
+    households, persons = people(600, np.random.default_rng(2))
+    release = us.synthesize(
+        {"household": households, "person": persons}, SCHEMA, epsilon=0.01, delta=1e-6,
+        analyses=["mean wage"], insecure_noise_seed=1,
+    )  # fmt: skip
+    with pytest.raises(us.UnderstudyError, match="No synthetic record has a value of both"):
+        us.analyze(release, "correlation", "wage + age")
