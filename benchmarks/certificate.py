@@ -24,10 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from understudy import dp
-from understudy.dp.closed_list import WITH_EPSILON, load_mechanisms
-from understudy.dp.gate import Gate
-from understudy.evaluate.audit import results
-from understudy.evaluate.audit_lines import LINES, AuditCase, observations_of
+from understudy.dp.gate import WITH_EPSILON, Gate, load_mechanisms
+from understudy.evaluate.audit import LINES, AuditCase, observations_of, results
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs" / "evidence"

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from understudy.models.spine import Hierarchy, gls
 from understudy.models.tables import project
-from understudy.papers.tree_estimation import downward
+from understudy.papers.hierarchical_tree import downward
 
 VOTERS = "2,2,2,2,2,2,2,2,2,2,2,2,5,14,6"
 CASES = (

@@ -49,7 +49,6 @@ from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import FEWEST, ratios
 from understudy.inference.declared import GROUPS_SHARE, SQUARES_SHARE
 from understudy.inference.design_effects import GroupSums
-from understudy.inference.moment_answers import traits_of
 from understudy.inference.noisy_tables import Counts
 from understudy.inference.own_tables import (
     bins_of_lines,
@@ -61,7 +60,13 @@ from understudy.inference.quantiles import counted_curve
 from understudy.inference.question import TWO_WAY, Estimand, parse
 from understudy.inference.records import Records
 from understudy.inference.second_moments import LostInNoiseError
-from understudy.inference.two_way import NoisyCells, crossed_cells, independence, odds_ratio
+from understudy.inference.two_way import (
+    NoisyCells,
+    crossed_cells,
+    independence,
+    odds_ratio,
+    traits_of,
+)
 from understudy.inference.weighted import WeightedCells, answer_of_cells, cell_ratios, cell_totals
 from understudy.schema import Schema
 

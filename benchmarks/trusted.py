@@ -14,7 +14,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from house import PACKAGE, House, closure, read_house
-from understudy.dp.closed_list import WITH_EPSILON, WITHOUT_EPSILON
+from understudy.dp.gate import WITH_EPSILON, WITHOUT_EPSILON
 
 GATE = f"{PACKAGE}.dp.gate"
 ENGINE = f"{PACKAGE}.data.table"

@@ -19,7 +19,7 @@ import understudy as us
 import understudy_verify
 from altered_releases import base
 from understudy._storage import make_key
-from understudy.dp.closed_list import load_mechanisms
+from understudy.dp.gate import load_mechanisms
 from understudy.errors import ReleaseError, SchemaError, SignatureError
 from understudy.mechanisms.regression import MECHANISMS as REGRESSIONS
 from understudy.mechanisms.regression import CubeLaplace

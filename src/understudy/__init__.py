@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from understudy.workflow.choose import Choice, choose, plan_choice
     from understudy.workflow.options import RunOptions, SynthesisOptions
     from understudy.workflow.plan import Plan, plan
-    from understudy.workflow.read import read_measurements
-    from understudy.workflow.read_places import (
+    from understudy.workflow.read import (
         read_estimates,
+        read_measurements,
         read_noisy_measurements,
         read_places,
     )
@@ -117,10 +117,10 @@ _HOMES = {
     "plot": "report.results_page",
     "pool": "inference.combining",
     "read_codebook": "metadata.codebook",
-    "read_estimates": "workflow.read_places",
+    "read_estimates": "workflow.read",
     "read_measurements": "workflow.read",
-    "read_noisy_measurements": "workflow.read_places",
-    "read_places": "workflow.read_places",
+    "read_noisy_measurements": "workflow.read",
+    "read_places": "workflow.read",
     "regress": "workflow.regress",
     "reserve": "workflow.synthesize",
     "results_page": "report.results_page",

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import understudy as us
 from night import NIGHT
-from understudy.cli import render_release
+from understudy.cli import render
 from understudy.cli.app import internal_place, print_json, write_text
 from understudy.dp.guarantee import Guarantee
 from understudy.dp.randomness import SeededRandomness
@@ -676,10 +676,10 @@ def test_texts_of_a_folder_do_not_act_in_a_terminal(folder, capsys, monkeypatch)
     with_evil_texts(folder)
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=200, highlight=False)
-    monkeypatch.setattr(render_release, "out", console)
+    monkeypatch.setattr(render, "out", console)
     loaded = us.Release.load(folder)
-    render_release.release(loaded)
-    render_release.show_release(loaded, folder)
+    render.release(loaded)
+    render.show_release(loaded, folder)
     shown = stream.getvalue()
     assert "\x1b]8" not in shown, "a link was made"
     assert "[link=http" in shown
@@ -695,8 +695,7 @@ def test_texts_of_a_folder_do_not_act_on_a_page_or_in_a_readme(folder, tmp_path)
     """Claim attacked: pages and the recipient's README show them as texts."""
     from understudy.evaluate.report_page import internal_page
     from understudy.release.readme import readme
-    from understudy.report.codebook_page import codebook_page
-    from understudy.report.public_page import public_page
+    from understudy.report.public_page import codebook_page, public_page
 
     with_evil_texts(folder)
     loaded = us.Release.load(folder)
@@ -857,13 +856,13 @@ def used(folder):
     """Load and use a folder: anything but an error of our own is a fault."""
     with contextlib.suppress(UnderstudyError):
         loaded = us.Release.load(folder)
-        render_release.release(loaded)
+        render.release(loaded)
         for kind, formula in (
             *(("mean", "age"), ("proportion", "city"), ("table", "city + member")),
             ("quantile", "income"),
         ):
             with contextlib.suppress(UnderstudyError):
-                render_release.show_analysis(us.analyze(loaded, kind, formula))
+                render.show_analysis(us.analyze(loaded, kind, formula))
 
 
 FUZZ = settings(

@@ -18,8 +18,7 @@ import understudy as us
 from understudy.checkpoint.journal import Journal
 from understudy.data.table import Table
 from understudy.dp.budget import Budget
-from understudy.dp.closed_list import load_mechanisms
-from understudy.dp.gate import Gate
+from understudy.dp.gate import Gate, load_mechanisms
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
 from understudy.features.design import Computed, LevelValues

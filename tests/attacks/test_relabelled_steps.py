@@ -24,7 +24,7 @@ from altered_releases import (
     unit_of,
 )
 from night import NIGHT
-from understudy.dp.closed_list import load_mechanisms
+from understudy.dp.gate import load_mechanisms
 from understudy.dp.perturbation import FLOATING
 from understudy.dp.released import NoiseFamily
 from understudy.errors import ReleaseError

@@ -3,8 +3,8 @@
 import pytest
 
 import certificate
-from understudy.dp.closed_list import WITH_EPSILON, load_mechanisms
-from understudy.evaluate.audit_lines import LINES
+from understudy.dp.gate import WITH_EPSILON, load_mechanisms
+from understudy.evaluate.audit import LINES
 
 
 @pytest.fixture(scope="module")

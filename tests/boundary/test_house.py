@@ -15,7 +15,7 @@ import understudy
 from source_trees import calls_in as calls
 from source_trees import nodes_of as nodes
 from source_trees import tree_of
-from understudy.dp.closed_list import WITH_EPSILON, WITHOUT_EPSILON
+from understudy.dp.gate import WITH_EPSILON, WITHOUT_EPSILON
 
 SOURCE = Path(understudy.__file__).parent
 STUDIES = Path(__file__).parents[2] / "studies" / "src" / "understudy_studies"
@@ -263,7 +263,7 @@ def other_randomness(modules: Sources) -> list[str]:
     return found
 
 
-TABLES = {"understudy.__init__", "understudy.dp.closed_list", "understudy.methods.registry"}
+TABLES = {"understudy.__init__", "understudy.dp.gate", "understudy.methods.registry"}
 """Whose imports are a table of names, written out."""
 
 

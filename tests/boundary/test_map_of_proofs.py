@@ -9,7 +9,7 @@ import pytest
 
 from source_trees import tree_of
 from understudy import dp
-from understudy.dp.closed_list import load_mechanisms
+from understudy.dp.gate import load_mechanisms
 
 ROOM = Path(dp.__file__).parents[1]
 TESTS = Path(__file__).parents[1]

@@ -31,13 +31,13 @@ from typing_extensions import TypeAliasType
 from understudy.data.table import Table
 from understudy.dp.admission import PLAIN, admit, verb
 from understudy.dp.budget import Budget
-from understudy.dp.closed_list import (
+from understudy.dp.gate import (
     WITH_EPSILON,
     WITHOUT_EPSILON,
+    Gate,
     is_listed,
     load_mechanisms,
 )
-from understudy.dp.gate import Gate
 from understudy.dp.mechanism import Mechanism
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError

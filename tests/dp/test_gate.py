@@ -11,8 +11,7 @@ from scipy import stats
 from understudy.data.base import NO_PREMISES
 from understudy.data.table import Table
 from understudy.dp.budget import Budget
-from understudy.dp.closed_list import is_listed, load_mechanisms
-from understudy.dp.gate import Gate
+from understudy.dp.gate import Gate, is_listed, load_mechanisms
 from understudy.dp.mechanism import answer
 from understudy.dp.randomness import SecureRandomness, SeededRandomness
 from understudy.errors import InsufficientBudgetError, MethodError, NotPrivateError

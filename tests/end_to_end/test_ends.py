@@ -234,7 +234,7 @@ def test_a_closed_stream_takes_no_number_of_a_file(tmp_path, capfd):
 
 def test_a_release_that_is_made_is_not_called_a_failure(understudy, ask, monkeypatch, tmp_path):
     monkeypatch.setattr(
-        "understudy.cli.render_release.show_release", raising_any(OSError(28, "No space left"))
+        "understudy.cli.render.show_release", raising_any(OSError(28, "No space left"))
     )
     code, _, err = understudy(*ask)
     assert code == 2

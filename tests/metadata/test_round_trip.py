@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 
 import understudy as us
-from understudy.release.ddi import codebook_xml
 from understudy.release.export_values import variables
+from understudy.release.metadata import codebook_xml
 from understudy.schema import Schema
 
 SCHEMA = """

@@ -17,7 +17,7 @@ from understudy.mechanisms.tables import RowCount
 from understudy.methods.registry import configure
 from understudy.models.spine import gls
 from understudy.papers.hierarchical import range_weights
-from understudy.papers.tree_estimation import NoisyLayer, RangeTree, consistent
+from understudy.papers.hierarchical_tree import NoisyLayer, RangeTree, consistent
 from understudy.workflow.gates import open_gate
 
 HUGE = 10**5

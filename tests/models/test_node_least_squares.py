@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.models.spine import Hierarchy, gls
-from understudy.papers.tree_estimation import downward, hay, paper_phantom
+from understudy.papers.hierarchical_tree import downward, hay, paper_phantom
 
 # Root; a, b; leaves of a, leaves of b.
 SMALL = Hierarchy((np.array([0]), np.array([0, 0]), np.array([0, 0, 0, 1, 1])))

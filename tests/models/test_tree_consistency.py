@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.models.spine import Hierarchy
-from understudy.papers.tree_estimation import NoisyLayer, consistent
+from understudy.papers.hierarchical_tree import NoisyLayer, consistent
 
 TREE = Hierarchy((np.array([0]), np.array([0, 0]), np.array([0, 0, 1, 1])))
 

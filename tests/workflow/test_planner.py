@@ -11,7 +11,7 @@ from night import NIGHT
 from understudy.demo import demo_schema
 from understudy.errors import InferenceError, MethodError
 from understudy.workflow.options import SynthesisOptions
-from understudy.workflow.planner import Planner
+from understudy.workflow.plan import Planner
 
 SCHEMA = demo_schema().part(["age", "yrs_married", "religious", "affairs"])
 ANALYSES = ("mean affairs", "ols affairs ~ religious", "correlation age + yrs_married")

@@ -3,18 +3,17 @@
 Each file adds its commands to the program as it is imported; `app` holds the order in help.
 """
 
-from understudy.cli import analyze, answer, desk, evaluate, ledger, release, schema, study
+from understudy.cli import analyze, answer, evaluate, launch, ledger, release, schema
 from understudy.cli.app import app, main
 
 __all__ = [
     "analyze",
     "answer",
     "app",
-    "desk",
     "evaluate",
+    "launch",
     "ledger",
     "main",
     "release",
     "schema",
-    "study",
 ]

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 import understudy as us
-from understudy.cli import console, kept_runs, render, render_release
+from understudy.cli import console, kept_runs, render
 from understudy.cli.app import (
     SQL,
     Data,
@@ -138,7 +138,7 @@ def analyze(
     if as_json:
         print_json(analysis.to_json())
     else:
-        render_release.show_analysis(analysis)
+        render.show_analysis(analysis)
 
 
 def _require_one(
@@ -178,7 +178,7 @@ def _answer_declared(release: Path, page: Path | None, *, as_json: bool, quiet: 
     if as_json:
         print_json([result.to_json() for result in results])
     else:
-        render_release.show_results(results, page)
+        render.show_results(results, page)
 
 
 @app.command()

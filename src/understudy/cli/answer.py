@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from understudy.cli import console, kept_runs, render, render_release
+from understudy.cli import console, kept_runs, render
 from understudy.cli.app import (
     SQL,
     TABLE,
@@ -173,7 +173,7 @@ def _measure(
     with kept_runs.confirm_release(out):
         if shown:
             render.show_answers(amended_answers(amended)[-len(planned.question.analyses) :])
-            render_release.show_release(amended, out)
+            render.show_release(amended, out)
     return amended
 
 
@@ -322,9 +322,9 @@ def regress(
     with kept_runs.confirm_release(out):
         _show_regression(found, mechanism, out, as_json=as_json, quiet=quiet)
         if not (quiet or as_json or engine is Rows.SPARK):
-            render_release.to_be_checked(shown_table(data), schema, members)
+            render.to_be_checked(shown_table(data), schema, members)
         for diagnostic in diagnostics:
-            render_release.show_diagnostic(diagnostic)
+            render.show_diagnostic(diagnostic)
     if getattr(found, "refused", ""):
         raise InferenceError(found.refused)
 
@@ -335,9 +335,9 @@ def _show_regression(
     if as_json:
         print_json(found.to_json() | ({} if out is None else {"release": str(out)}))
     elif mechanism == USUAL:
-        render_release.show_regression(found, out, quiet=quiet)
+        render.show_regression(found, out, quiet=quiet)
     else:
-        render_release.coefficients(found)
+        render.coefficients(found)
 
 
 def _place(

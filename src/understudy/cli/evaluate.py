@@ -360,9 +360,8 @@ def audit(
     Exit code 2 if a bound is above what is stated.
     """
     from understudy._parallel import processors
-    from understudy.evaluate.audit import add_result, lines_left, results
+    from understudy.evaluate.audit import add_result, lines_about, lines_left, results
     from understudy.evaluate.audit import audit as audited
-    from understudy.evaluate.audit_lines import lines_about
 
     found = []
     lines = lines_about(methods or ())

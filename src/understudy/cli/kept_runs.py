@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from understudy.cli import render_release
+from understudy.cli import render
 from understudy.cli.app import INTERRUPTED, MACHINE, TERMINATED, Terminated, machine_words
 from understudy.errors import CheckpointError, ReleaseError, UnderstudyError, UnsavedError
 
@@ -115,7 +115,7 @@ def announce_kept(place: Path | None, out: Path | None) -> Iterator[None]:
     except (KeyboardInterrupt, Terminated) as error:
         by_hand = isinstance(error, KeyboardInterrupt)
         how = "Interrupted" if by_hand else "Ended by SIGTERM"
-        render_release.show_end(how, _describe_remains(error, place, out))
+        render.show_end(how, _describe_remains(error, place, out))
         sys.exit(INTERRUPTED if by_hand else TERMINATED)
     except CheckpointError:
         raise

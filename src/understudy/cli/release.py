@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import understudy as us
-from understudy.cli import console, kept_runs, render, render_release
+from understudy.cli import console, kept_runs, render
 from understudy.cli.app import (
     SQL,
     By,
@@ -83,7 +83,7 @@ def show_release(
             }
         )
     else:
-        render_release.release(loaded)
+        render.release(loaded)
 
 
 @app.command("sign")
@@ -266,7 +266,7 @@ def demo(
         tell("Writing the release", 1, 1)
     if not quiet:
         with kept_runs.confirm_release(out):
-            render_release.show_release(release, out)
+            render.show_release(release, out)
 
 
 def _is_released(schema: Schema, folder: Path) -> bool:
@@ -407,7 +407,7 @@ class _Making:
             told |= {"guarantee": release.guarantee.to_json()}
             print_json({"release": str(self.out), **told})
         elif not self.quiet:
-            render_release.show_release(release, self.out)
+            render.show_release(release, self.out)
 
 
 def _making(
@@ -479,9 +479,9 @@ def synthesize(
     with kept_runs.confirm_release(making.out):
         making.show(release)
         if not silent and engine is Rows.HERE:
-            render_release.to_be_checked(shown_table(data), schema, making.members)
+            render.to_be_checked(shown_table(data), schema, making.members)
         for diagnostic in diagnostics:
-            render_release.show_diagnostic(diagnostic)
+            render.show_diagnostic(diagnostic)
 
 
 @app.command()
@@ -547,11 +547,11 @@ def methods(
         if as_json:
             print_json({**vars(facts), "options": [vars(option) for option in options]})
         else:
-            render_release.method(facts, options)
+            render.method(facts, options)
     elif as_json:
         print_json([vars(facts) for facts in us.list_methods()])
     else:
-        render_release.methods(us.list_methods())
+        render.methods(us.list_methods())
 
 
 @app.command()
@@ -586,7 +586,7 @@ def sample(
     model = ReleasedModel.of(Release.load(release))
     write_file(model.parts(n, where or None, seed), out, model.note)
     if not quiet:
-        render_release.show_sample(model.note, n, out)
+        render.show_sample(model.note, n, out)
 
 
 @app.command()

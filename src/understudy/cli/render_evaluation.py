@@ -15,8 +15,7 @@ from understudy.cli.console import escape, out
 from understudy.evaluate.attack_setup import Risk, Risks
 from understudy.evaluate.evaluate import LOSSES
 from understudy.evaluate.scores import Evaluation, Metric
-from understudy.evaluate.tradeoff import LEAK, PUBLIC, Interval, Tradeoff
-from understudy.evaluate.tradeoff_axes import RISKS
+from understudy.evaluate.tradeoff import LEAK, PUBLIC, RISKS, Interval, Tradeoff
 from understudy.report.text import distance, figure, percent
 
 if TYPE_CHECKING:

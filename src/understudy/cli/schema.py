@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import understudy as us
-from understudy.cli import console, render_release
+from understudy.cli import console, render
 from understudy.cli.app import (
     INTERRUPTED,
     SQL,
@@ -81,12 +81,12 @@ def schema_draft(
     form = split_pairs("--file", file, "separator=;")
     write_text(out, us.draft(both, title=title, codebook=book, key=key, file=form))
     if not quiet:
-        render_release.show_draft(out)
+        render.show_draft(out)
     flat = members is None and not key
     if flat and not quiet and console.is_terminal():  # no file, no pipe and no log has it
         from understudy.steward.draft import unit_keys
 
-        render_release.show_unit_keys(unit_keys(here, form))
+        render.show_unit_keys(unit_keys(here, form))
 
 
 @schema_app.command("from-codebook")
@@ -108,7 +108,7 @@ def schema_from_codebook(
     book = book.only(split_names(columns, book.order))
     write_text(out, book.dumps())
     if not quiet:
-        render_release.from_codebook(out, book)
+        render.from_codebook(out, book)
 
 
 def _require_new(out: Path) -> None:
@@ -154,7 +154,7 @@ def schema_check(
     if as_json:
         print_json({"ok": report.ok, "findings": lines})
     elif not quiet or not report.ok:
-        render_release.show_check(lines, ok=report.ok, counts=counted, examples=examples)
+        render.show_check(lines, ok=report.ok, counts=counted, examples=examples)
     if not report.ok:
         raise typer.Exit(2)
 

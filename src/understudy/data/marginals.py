@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import compiled
-from understudy.schema.stacked_tables import BLOCK_ROWS, StackedTables, code_type
+from understudy.schema.domain import BLOCK_ROWS, StackedTables, code_type
 
 CELL_CAP = 2**16
 """Default bound on the cells of a covering table: 256 KiB of 32-bit counts stay in a core's cache,

@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from understudy.desk import asking, planning, projects, releasing, reviewing, runs, words
+from understudy.desk import planning, projects, releasing, reviewing, runs, words
 from understudy.desk.door import FRAMED_POLICY, Door
 from understudy.desk.project import Known, Project, Roots
 from understudy.desk.visit import Desk, ElsewhereError, Page, Visit
@@ -40,10 +40,10 @@ STEPS: Final[dict[str, Page]] = {
     "release": releasing.RELEASE,
     "look": releasing.LOOK,
     "publish": releasing.PUBLISH,
-    "asked": asking.ASKED,
+    "asked": releasing.ASKED,
 }
 """Of a project, in order."""
-OUTSIDE: Final[dict[str, Page]] = {"": projects.PROJECTS, "ledger": asking.LEDGER}
+OUTSIDE: Final[dict[str, Page]] = {"": projects.PROJECTS, "ledger": releasing.LEDGER}
 """Pages of no project."""
 _STATIC: Final = {"desk.css": "text/css", "desk.js": "text/javascript"}
 _BEAT, _LOOK = 15.0, 0.5

@@ -20,8 +20,7 @@ from understudy.workflow.budget_shares import PARTS, settable_parts
 if TYPE_CHECKING:
     from understudy.desk.project import Project
     from understudy.workflow.options import SynthesisOptions
-    from understudy.workflow.plan import Plan
-    from understudy.workflow.planner import Planner
+    from understudy.workflow.plan import Plan, Planner
 
 FIELDS: Final = ("epsilon", "delta", "sets", "assume_rows", *PARTS)
 """Of a plan; a part that is empty is the usual one."""
@@ -222,7 +221,7 @@ def _width(text: str) -> float:
 
 def _planner(visit: Visit, schema: Schema, values: dict[str, str]) -> Planner:
     """The planner of this very schema and plan, which is kept while they stay the same."""
-    from understudy.workflow.planner import Planner
+    from understudy.workflow.plan import Planner
 
     how = _options(visit.own, values)
     delta, others = values["delta"] or "0", {**values, "epsilon": ""}
@@ -291,7 +290,7 @@ def account(visit: Visit, budget: Any) -> dict[str, Any] | None:
 def warm() -> None:
     """Load what plans need before the first one is asked for."""
     import understudy.workflow.expected_answers
-    import understudy.workflow.planner  # noqa: F401
+    import understudy.workflow.plan  # noqa: F401
 
 
 QUESTIONS = Page(N_("Questions"), "questions", _show_questions, _act_questions)

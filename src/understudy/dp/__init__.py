@@ -1,7 +1,7 @@
 """BOUNDARY: what must be right for a stated guarantee to hold, and where it is shown.
 
 A release rests on `dp/gate.py` with what that imports, on the rest of `dp/`, on `data/`, and on
-those mechanisms that its ledger names (`dp/closed_list.py`). Nothing else. Files are those of the
+those mechanisms that its ledger names (`dp/gate.py`). Nothing else. Files are those of the
 package, tests those below `tests/`.
 
 TRUSTED BASE

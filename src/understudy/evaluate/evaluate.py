@@ -42,6 +42,7 @@ from understudy.evaluate.associations import (
     correlation_scores,
     relation_scores,
 )
+from understudy.evaluate.attacks import Intruder, risks_of
 from understudy.evaluate.comparison import (
     MOST_CELLS,
     Comparison,
@@ -78,7 +79,6 @@ from understudy.evaluate.regression import (
     compare_models,
     records_of,
 )
-from understudy.evaluate.risk import Intruder, risks_of
 from understudy.evaluate.scores import Evaluation, Metric
 from understudy.inference.records import Records
 from understudy.release.release import Release, given_release
@@ -482,7 +482,7 @@ def risk(
         ReleaseError: the folder is not a release.
         LedgerError: as `synthesize`.
     """
-    from understudy.evaluate.risk import risk_release
+    from understudy.evaluate.attacks import risk_release
 
     loaded = given_release(release)
     for name, given in (("keys", keys), ("secrets", secrets)):

@@ -16,11 +16,16 @@ from typing import Any
 from markupsafe import Markup
 
 from understudy.evaluate.evaluate import LOSSES
-from understudy.evaluate.tradeoff import LEAK, PUBLIC, STAMP, Interval, Tradeoff, TradeoffPoint
-from understudy.evaluate.tradeoff_axes import (
+from understudy.evaluate.tradeoff import (
+    LEAK,
     MOST_TARGETS,
+    PUBLIC,
     RISKS,
+    STAMP,
     Axis,
+    Interval,
+    Tradeoff,
+    TradeoffPoint,
     budget_axis,
     linear_axis,
     loss_axis,

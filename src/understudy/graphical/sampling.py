@@ -62,7 +62,7 @@ from understudy._arrays import Floats, Integers, compiled
 from understudy.graphical.factors import TreeLayout
 from understudy.graphical.junction_tree import Columns
 from understudy.models.model import dealt, records_by_cell
-from understudy.schema.stacked_tables import table_counts
+from understudy.schema.domain import table_counts
 
 States = NDArray[np.int32]
 

@@ -23,7 +23,6 @@ from understudy.errors import InferenceError
 from understudy.features.scores import Limits
 from understudy.inference import formulas
 from understudy.inference.combining import Pooled
-from understudy.inference.conditions import UntoldError
 from understudy.inference.design_effects import Clustering, Influence
 from understudy.inference.glm import FAMILIES, ScoreIntervals, ScoreTests, score_model
 from understudy.inference.linear import (
@@ -70,15 +69,13 @@ from understudy.inference.two_way import (
     Trait,
     class_weights,
     counted_sums,
-    independence,
     moment_cells,
     moment_sums,
     noisy_cells,
-    odds_ratio,
     ratio_of_means,
-    require_few,
-    require_possible,
     standardised_difference,
+    traits_of,
+    two_way_estimate,
 )
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
@@ -897,7 +894,6 @@ def is_numeric(estimand: Estimand, schema: Schema) -> bool:
     )
 
 
-MOST_VALUES = 200
 _OF_GROUPS = {
     "standardised-difference": (standardised_difference, "standardised difference", "less"),
     "ratio": (ratio_of_means, "ratio of the mean", "over"),
@@ -922,7 +918,7 @@ def measured_answer(estimand: Estimand, release: Release, facts: Facts) -> Measu
     traits = traits_of(estimand, schema)
     cells = noisy_cells(traits, release, facts, estimand.where) if len(traits) == 2 else None
     if estimand.kind in TWO_WAY:
-        return None if cells is None else two_way_answer(estimand, cells, traits, schema)
+        return None if cells is None else _of_cells(estimand, cells, traits, schema)
     complete = complete_records(release, estimand.columns)
     matrix = matrix_of(release, estimand.columns)
     return _of_groups(estimand, traits, cells, matrix, complete)
@@ -952,50 +948,15 @@ def matrix_answer(
         return None
     cells = moment_cells(traits, matrix, schema) if len(traits) == 2 else None
     if estimand.kind in TWO_WAY:
-        return None if cells is None else two_way_answer(estimand, cells, traits, schema)
+        return None if cells is None else _of_cells(estimand, cells, traits, schema)
     return _of_groups(estimand, traits, cells, matrix, sets)
 
 
-def traits_of(estimand: Estimand, schema: Schema) -> tuple[Trait, ...]:
-    """Both traits of a question; of a number that states do not tell, the group alone.
-
-    Args:
-        estimand: of a kind of `TWO_WAY`, or `OF_GROUPS`; then the group stands last.
-        schema: of the release.
-
-    Raises:
-        UntoldError: states do not tell whether a condition holds.
-        InferenceError: a term is no condition, or both have very many classes.
-    """
-    groups, numbers = group_terms(estimand.kind, estimand.formula)
-    traits = tuple(Trait.of(term, schema) for term in groups)
-    if not numbers:
-        require_few(traits)
-        return traits
-    try:
-        outcome = Trait.of_values(numbers[0], schema)
-    except UntoldError:
-        return traits
-    return (outcome, *traits) if len(outcome.values) <= MOST_VALUES else traits
-
-
-def two_way_answer(
+def _of_cells(
     estimand: Estimand, cells: NoisyCells, traits: Sequence[Trait], schema: Schema
 ) -> MeasuredAnswer:
-    """The odds ratio, or the test of independence, of two traits.
-
-    Args:
-        estimand: the question.
-        cells: counts of both traits, of the records that it is about.
-        traits: both.
-        schema: in the bins of the counts.
-
-    Raises:
-        InferenceError: the schema forbids a cell, or the answer is lost in noise.
-    """
-    require_possible(traits, schema, estimand.where)
-    answer = odds_ratio if estimand.kind == "odds-ratio" else independence
-    return MeasuredAnswer(answer(cells, traits), cells.dropped, cells.reason)
+    pooled = two_way_estimate(estimand, cells, traits, schema)
+    return MeasuredAnswer(pooled, cells.dropped, cells.reason)
 
 
 def _of_groups(

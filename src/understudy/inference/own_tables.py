@@ -44,12 +44,17 @@ from understudy.inference.conditions import (
 )
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import Counted, estimate_counts, table_estimates
-from understudy.inference.moment_answers import traits_of, two_way_answer
 from understudy.inference.noisy_tables import MOST_CELLS, Counts, counts_states
 from understudy.inference.quantiles import count_quantiles, expected_halves
 from understudy.inference.question import SHARES, TWO_WAY, Estimand, group_terms
 from understudy.inference.records import ABSENT, Records
-from understudy.inference.two_way import crossed_cells, require_possible, table_cells
+from understudy.inference.two_way import (
+    crossed_cells,
+    require_possible,
+    table_cells,
+    traits_of,
+    two_way_estimate,
+)
 from understudy.release.measurement import Measurement
 from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Categorical, Ordinal, Schema
@@ -339,9 +344,9 @@ def counted_answer(estimand: Estimand, table: Measurement, schema: Schema) -> Co
     traits = traits_of(estimand, schema)
     cells = table_cells(traits, [table], schema, estimand.where)
     assert cells is not None
-    answer = two_way_answer(estimand, cells, traits, schema)
+    pooled = two_way_estimate(estimand, cells, traits, schema)
     noise = float(np.sqrt(table.stddev**2 * table.domain(schema).n_cells))
-    return Counted(answer.pooled, answer.dropped, noise, varied=False)
+    return Counted(pooled, cells.dropped, noise, varied=False)
 
 
 def expected_parts(
@@ -385,7 +390,7 @@ def expected_parts(
     if estimand.kind in TWO_WAY:
         traits = traits_of(estimand, told)
         crossed = crossed_cells(traits, table, told, estimand.where)
-        pooled = two_way_answer(estimand, crossed, traits, told).pooled
+        pooled = two_way_estimate(estimand, crossed, traits, told)
     else:
         pooled = table_estimates(estimand, table, told, 1).pooled
     variance, share = np.diag(pooled.covariance), pooled.synthesis_share

@@ -108,11 +108,15 @@ from scipy.special import chdtrc, chdtri, chndtrinc
 from understudy._arrays import Floats, Integers
 from understudy.errors import InferenceError
 from understudy.inference.combining import Pooled, require_level
-from understudy.inference.conditions import state_values
+from understudy.inference.conditions import UntoldError, state_values
 from understudy.inference.contributions import edge_variance
-from understudy.inference.linear import Inverted, require_firm
+from understudy.inference.linear import (
+    Inverted,
+    require_firm,
+)
 from understudy.inference.measured_moments import REASON, RULE, matrix_of
 from understudy.inference.noisy_tables import Counts, marginal, pooled_table, select_covering
+from understudy.inference.question import Estimand, group_terms
 from understudy.inference.records import ABSENT, Records
 from understudy.inference.rules import COUNTS_REASON, Facts
 from understudy.inference.second_moments import LostInNoiseError, MomentMatrix
@@ -1063,3 +1067,47 @@ def _influence(shown: Shown, shares: Floats, d: float) -> float:
     squares = (sign * u / shares[shown.group] - d * (u * u - 1) / 2) ** 2
     weight = shown.weight * shares[shown.group] / sums.sizes[shown.group]
     return float(weight @ squares)
+
+
+MOST_VALUES = 200
+
+
+def traits_of(estimand: Estimand, schema: Schema) -> tuple[Trait, ...]:
+    """Both traits of a question; of a number that states do not tell, the group alone.
+
+    Args:
+        estimand: of a kind of `TWO_WAY`, or `OF_GROUPS`; then the group stands last.
+        schema: of the release.
+
+    Raises:
+        UntoldError: states do not tell whether a condition holds.
+        InferenceError: a term is no condition, or both have very many classes.
+    """
+    groups, numbers = group_terms(estimand.kind, estimand.formula)
+    traits = tuple(Trait.of(term, schema) for term in groups)
+    if not numbers:
+        require_few(traits)
+        return traits
+    try:
+        outcome = Trait.of_values(numbers[0], schema)
+    except UntoldError:
+        return traits
+    return (outcome, *traits) if len(outcome.values) <= MOST_VALUES else traits
+
+
+def two_way_estimate(
+    estimand: Estimand, cells: NoisyCells, traits: Sequence[Trait], schema: Schema
+) -> Pooled:
+    """The odds ratio, or the test of independence, of two traits.
+
+    Args:
+        estimand: the question.
+        cells: counts of both traits, of the records that it is about.
+        traits: both.
+        schema: in the bins of the counts.
+
+    Raises:
+        InferenceError: the schema forbids a cell, or the answer is lost in noise.
+    """
+    require_possible(traits, schema, estimand.where)
+    return (odds_ratio if estimand.kind == "odds-ratio" else independence)(cells, traits)

@@ -60,7 +60,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.data.marginals import decode, encode
+from understudy.data.marginals import encode
 from understudy.dp.admission import HowMany
 from understudy.dp.calibration import NoiseName
 from understudy.dp.confidential import PublicContext, SecretRows
@@ -70,7 +70,7 @@ from understudy.dp.randomness import Randomness
 from understudy.dp.released import NoisyCells, NoisyTotals, Records, Released
 from understudy.dp.sampling import Uniforms, binomial, negative_binomial, successes, survival
 from understudy.errors import MethodError
-from understudy.mechanisms.tables import count_charge, query_of
+from understudy.mechanisms.tables import columns_of, count_charge, query_of
 from understudy.schema import Domain
 
 if TYPE_CHECKING:
@@ -135,11 +135,6 @@ def is_among(ascending: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[
         return np.zeros(len(codes), dtype=np.bool_)
     place = np.minimum(np.searchsorted(ascending, codes), len(ascending) - 1)
     return np.asarray(ascending[place] == codes)
-
-
-def columns_of(codes: NDArray[np.int64], domain: Domain) -> tuple[NDArray[np.int64], ...]:
-    """States per column of cells given by their codes."""
-    return tuple(column.astype(np.int64) for column in decode(codes, domain.sizes))
 
 
 def pure_noise(terms: PublicContext, noise: NoiseName, spend: Fraction, who: str) -> PureNoise:

@@ -56,12 +56,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from understudy.data.marginals import decode
 from understudy.dp import perturbation
 from understudy.dp.budget import divide_cost
 from understudy.dp.calibration import NoiseName
 from understudy.dp.confidential import CodedView, PublicContext, SecretRows
-from understudy.dp.distributions import ContinuousLaplace, DiscreteNoise
+from understudy.dp.distributions import (
+    ContinuousLaplace,
+    DiscreteNoise,
+)
 from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer, answers
 from understudy.dp.perturbation import (
     EXACTLY,
@@ -557,3 +562,8 @@ def _public_rows(schema: Schema, column: str) -> int:
     if schema.n_rows is None:
         raise MethodError('Successes need a public number of rows; declare rows = "public".')
     return schema.n_rows
+
+
+def columns_of(codes: NDArray[np.int64], domain: Domain) -> tuple[NDArray[np.int64], ...]:
+    """States per column of cells given by their codes."""
+    return tuple(column.astype(np.int64) for column in decode(codes, domain.sizes))

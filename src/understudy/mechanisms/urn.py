@@ -87,7 +87,7 @@ from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import Noise, Records, Released, UrnDraws
 from understudy.errors import BudgetError
-from understudy.mechanisms.sparse_tables import columns_of
+from understudy.mechanisms.tables import columns_of
 from understudy.schema import Domain
 
 if TYPE_CHECKING:

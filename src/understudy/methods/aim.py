@@ -87,7 +87,7 @@ from understudy.methods.plan import PlannedTable, Workload, planned_rounds
 from understudy.methods.two_way_risk import TwoWayRisk, best_precision
 from understudy.models.model import Model
 from understudy.schema import Schema
-from understudy.schema.stacked_tables import table_counts
+from understudy.schema.domain import table_counts
 
 _STEPS = 12
 """Steps of the fit between two rounds; the last fit runs until it has converged."""

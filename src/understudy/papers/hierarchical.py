@@ -94,7 +94,17 @@ from understudy.methods.base import Facts, Prepared
 from understudy.methods.plan import AnyGate, PlannedTable, PlanningGate, planned_choice
 from understudy.models.model import Model
 from understudy.models.tables import ProductModel, project
-from understudy.papers.hierarchical_tree import Allocation, PlannedLayer, TreeMethod, along
+from understudy.papers.hierarchical_tree import (
+    Allocation,
+    Consistency,
+    NoisyLayer,
+    PlannedLayer,
+    RangeTree,
+    TreeMethod,
+    along,
+    consistent,
+    downward,
+)
 from understudy.papers.hierarchy_mechanisms import (
     MOST_GROUPED,
     ColumnSplits,
@@ -102,13 +112,6 @@ from understudy.papers.hierarchy_mechanisms import (
     RangeCounts,
     Utility,
     choice_query,
-)
-from understudy.papers.tree_estimation import (
-    Consistency,
-    NoisyLayer,
-    RangeTree,
-    consistent,
-    downward,
 )
 from understudy.schema import Partition, Schema
 

@@ -169,14 +169,13 @@ from understudy.mechanisms.selection import Choosing, choice_charge
 from understudy.mechanisms.sparse_tables import (
     ROUNDING,
     Tokens,
-    columns_of,
     drawn_cells,
     in_units,
     odds,
     pure_noise,
     require_tokens_fit,
 )
-from understudy.mechanisms.tables import MAX_CELLS, count_charge, query_of
+from understudy.mechanisms.tables import MAX_CELLS, columns_of, count_charge, query_of
 from understudy.schema import Partition
 from understudy.schema.partitions import Split
 

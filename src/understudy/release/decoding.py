@@ -69,9 +69,8 @@ from understudy.schema import (
 from understudy.schema.base import Code, is_number, number_of, text_of
 from understudy.schema.columns import Cells
 from understudy.schema.constraints import Grid
-from understudy.schema.derived import compute_derived
+from understudy.schema.derived import compute_derived, count_members
 from understudy.schema.households import LeastDistance, slot_column
-from understudy.schema.member_counts import count_members
 from understudy.schema.time_expressions import (
     seconds_of_days,
     seconds_of_moments,

@@ -7,10 +7,8 @@ where they were measured together in another form, or a network of the method ke
 then need sets whose differences show the noise. All other relations are lost.
 
 Second moments answer models, correlations and groups. How wide intervals will be follows from
-public facts (`understudy.inference.answered_questions`). Whether there are any is asked of the
-release itself (`understudy.inference.answered_questions`): what is listed was answered.
-
-**What was measured after a release, for questions that came later: a section of both pages.**
+public facts, and whether there are any is asked of the release itself: what is listed was answered
+(`understudy.inference.answered_questions`).
 
 **A triangle of all pairs of columns that shows which were measured together.**
 """
@@ -27,23 +25,19 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from understudy.inference.analysis import NO_INFORMATION
-from understudy.inference.analyze import AmendedAnswer, Told, amended_answers
 from understudy.inference.noisy_tables import MOST_CELLS, covers
-from understudy.inference.refusals import quote_text
 from understudy.models.bayesian_network import find_kept_columns
-from understudy.release.manifest import Amendment
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.release.shape import Kind
 from understudy.report import text as words
 from understudy.report.sections import without_rule
 from understudy.report.svg import LARGE, LETTER, SMALL, Box, Chart, Colour
-from understudy.report.text import figure, relative, shorten_label, times
+from understudy.report.text import relative, shorten_label, times
 from understudy.schema import NUMERIC
 
 if TYPE_CHECKING:
-    from understudy.inference.answered_questions import Answered
+    from understudy.inference.answered_questions import Answerable, Answered
 
 
 Pair = frozenset[str]
@@ -207,7 +201,7 @@ class Answers:
                 possible = self.names if asked.kind.kind == "proportion" else numeric
                 known = {name for (name,) in asked.kind.found.widths}
                 ordered = tuple(name for name in possible if name in known)
-                said = words.name_columns(ordered, possible) + words.describe_wide(asked)
+                said = words.name_columns(ordered, possible) + _describe_wide(asked)
                 said += "".join(self._beyond()) * (asked.kind.kind == "quantile")
                 yield Line(question, said, self._example(asked), asked.kind.width)
 
@@ -238,8 +232,8 @@ class Answers:
                 yield self._line(asked, "columns")
 
     def _line(self, asked: Answered, what: str) -> Line:
-        said = words.pairs(asked, what) + words.describe_wide(asked)
-        said += words.describe_lost(asked.kind.found)
+        said = _describe_pairs(asked, what) + _describe_wide(asked)
+        said += _describe_lost(asked.kind.found)
         return Line(asked.kind.question, said, self._example(asked), asked.kind.width)
 
     def _example(self, asked: Answered) -> str:
@@ -252,7 +246,7 @@ class Answers:
         return next((f'understudy analyze release {kind} "{text}"' for kind, text in plain), "")
 
     def _pair_words(self, known: Set[Pair], tables: Answered) -> str:
-        said = words.many(len(known), self.n_pairs, "pair", "pairs") + words.describe_wide(tables)
+        said = words.many(len(known), self.n_pairs, "pair", "pairs") + _describe_wide(tables)
         told = known | {frozenset(two) for two in tables.wide}
         kept, moments = self.kept - told, self.moments - told
         if moments:
@@ -285,101 +279,6 @@ class Answers:
         place = {name: k for k, name in enumerate(self.names)}
         ordered = [sorted(group, key=place.__getitem__) for group in groups]
         return tuple(min(ordered, key=lambda group: [place[name] for name in group], default=()))
-
-
-_CHOSEN = {
-    "beforehand": "It is said to be chosen beforehand, so the pooled answer is the one to take",
-    "from the release": (
-        "Numbers of the release suggested it, so the answer from the new measurement alone is the "
-        "one to take"
-    ),
-    "": "How it came about is not said; take the new measurement alone if in doubt",
-}
-_MOST_ROWS = 60
-
-
-@dataclass(frozen=True)
-class PaidAnswer:
-    """One analysis, as text.
-
-    Attributes:
-        question: kind and formula.
-        command: what asks it again.
-        rows: name, and estimate with interval before, alone and pooled.
-        refused: why there is no pooled answer; "" if there is one.
-        more: rows that were left out.
-    """
-
-    question: str
-    command: str
-    rows: tuple[tuple[str, str, str, str], ...]
-    refused: str
-    more: int
-
-
-@dataclass(frozen=True)
-class PaidQuestion:
-    """One amendment, as text.
-
-    Attributes:
-        title: of the question.
-        asked_by: who asked; "" if that is not said.
-        chosen: how it came about, in words.
-        budget: ε before and after.
-        answers: to its analyses.
-    """
-
-    title: str
-    asked_by: str
-    chosen: str
-    budget: str
-    answers: tuple[PaidAnswer, ...]
-
-
-def paid_questions(release: Release) -> list[PaidQuestion]:
-    """Every amendment of a release, in the order in which they were paid for."""
-    amendments, told = release.manifest.amendments, amended_answers(release)
-    budgets = [*(one.budget for one in amendments), release.manifest.budget]
-    return [
-        PaidQuestion(
-            title=amendment.title or f"Question {number}",
-            asked_by=amendment.asked_by,
-            chosen=_CHOSEN[amendment.chosen],
-            budget=f"ε {amendment.budget['epsilon']} → {later['epsilon']}",
-            answers=tuple(_answers(amendment, told)),
-        )
-        for number, (amendment, later) in enumerate(
-            zip(amendments, budgets[1:], strict=True), start=1
-        )
-    ]
-
-
-def _answers(amendment: Amendment, told: list[AmendedAnswer]) -> Iterator[PaidAnswer]:
-    for one in told:
-        if one.amendment is amendment:
-            parts = (one.before, one.alone, one.pooled)
-            rows = [_row(name, *parts) for name in one.names]
-            yield PaidAnswer(
-                question=one.question,
-                command=f"understudy analyze release {one.kind} {quote_text(one.formula)}",
-                rows=tuple(rows[:_MOST_ROWS]),
-                refused=one.pooled.refused,
-                more=max(0, len(rows) - _MOST_ROWS),
-            )
-
-
-def _row(name: str, before: Told, alone: Told, pooled: Told) -> tuple[str, str, str, str]:
-    return name, _text(before, name), _text(alone, name), _text(pooled, name)
-
-
-def _text(told: Told, name: str) -> str:
-    if name not in told.intervals:
-        return "–"
-    estimate, low, high = told.intervals[name]
-    width = (high - low) / 2
-    if not math.isfinite(width):
-        return NO_INFORMATION
-    return f"{figure(estimate)} ± {figure(width, 2)}"
 
 
 MOST_COLUMNS = 60
@@ -485,3 +384,35 @@ def _describe_map(answers: Answers) -> str:
         f"Map of the {answers.n_pairs:,} pairs of columns: {len(answers.counted):,} counted "
         f"together, {also}{kept:,} kept in the sets, {lost:,} not measured together."
     )
+
+
+def _describe_pairs(asked: Answered, what: str) -> str:
+    """Say how many pairs of something have error bars, of those that were asked about.
+
+    Args:
+        asked: what came of it.
+        what: they are pairs of, "columns".
+    """
+    n, refused = len(asked.answered), len(asked.refused)
+    if asked.is_complete:
+        said = f"Error bars for {n:,} {'pair' if n == 1 else 'pairs'} of {what}."
+        return said + (
+            f" {refused:,} more {'is' if refused == 1 else 'are'} refused." if refused else ""
+        )
+    possible = len(asked.kind.found.widths) - n + asked.asked
+    return (
+        f"Error bars for {n:,} of {asked.asked:,} pairs of {what} that were asked about, out of "
+        f"{possible:,} whose noise allows them."
+    )
+
+
+def _describe_lost(found: Answerable) -> str:
+    """Say how many are lost in the noise."""
+    n = len(found.lost)
+    return f" {n:,} {'pair' if n == 1 else 'pairs'} would be lost in the noise." if n else ""
+
+
+def _describe_wide(asked: Answered) -> str:
+    """Say how many have intervals that are too wide to count."""
+    n = len(asked.wide)
+    return f" {n:,} more {'has an interval' if n == 1 else 'have intervals'} too wide." if n else ""

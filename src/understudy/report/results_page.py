@@ -1,7 +1,8 @@
-"""The results page: every analysis that was declared before the release was made, with its answer.
+"""The results page: every analysis that was declared before a release, or paid after it, answered.
 
 None is left out: one that the release cannot answer stands there with the reason. Like the public
-page it is one file made from the release alone, and is saved with a release that has any.
+page it is one file made from the release alone, and is saved with a release that has any. What was
+measured after a release, for questions that came later, is a section of both pages.
 
 **Estimates with their intervals as a forest plot: a row each, on one scale.**
 
@@ -19,7 +20,7 @@ from __future__ import annotations
 import math
 import statistics
 import textwrap
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -28,16 +29,15 @@ from markupsafe import Markup
 
 from understudy.errors import InferenceError
 from understudy.inference.analysis import NO_INFORMATION, WIDEST, Analysis, answer_counts
-from understudy.inference.analyze import POOLED_RIGHT
+from understudy.inference.analyze import POOLED_RIGHT, AmendedAnswer, Told, amended_answers
 from understudy.inference.declared import Expected, ExpectedAnswers
 from understudy.inference.question import MODELS
 from understudy.inference.refusals import quote_text
-from understudy.release.manifest import promise_block
+from understudy.release.manifest import Amendment, promise_block
 from understudy.release.release import Release, once
 from understudy.report import text as templates
-from understudy.report.answers import paid_questions
 from understudy.report.svg import LETTER, SMALL, Chart, Colour, Panel, nice_ticks
-from understudy.report.text import badge, is_not_private
+from understudy.report.text import badge, figure, is_not_private
 
 MOST_DRAWN = 60  # rows of a picture; a longer table has none
 _MOST_ROWS = 400  # of one table
@@ -419,3 +419,100 @@ def _describe_picture(analysis: Analysis, rows: Sequence[ForestRow]) -> str:
     more = f" and {len(rows) - 5:,} more" if len(rows) > 5 else ""
     title = analysis.quantity
     return f"Estimates and {100 * analysis.level:g} % intervals, {title}. {first}{more}."
+
+
+_CHOSEN = {
+    "beforehand": "It is said to be chosen beforehand, so the pooled answer is the one to take",
+    "from the release": (
+        "Numbers of the release suggested it, so the answer from the new measurement alone is the "
+        "one to take"
+    ),
+    "": "How it came about is not said; take the new measurement alone if in doubt",
+}
+
+
+_MOST_PAID = 60
+
+
+@dataclass(frozen=True)
+class PaidAnswer:
+    """One analysis, as text.
+
+    Attributes:
+        question: kind and formula.
+        command: what asks it again.
+        rows: name, and estimate with interval before, alone and pooled.
+        refused: why there is no pooled answer; "" if there is one.
+        more: rows that were left out.
+    """
+
+    question: str
+    command: str
+    rows: tuple[tuple[str, str, str, str], ...]
+    refused: str
+    more: int
+
+
+@dataclass(frozen=True)
+class PaidQuestion:
+    """One amendment, as text.
+
+    Attributes:
+        title: of the question.
+        asked_by: who asked; "" if that is not said.
+        chosen: how it came about, in words.
+        budget: ε before and after.
+        answers: to its analyses.
+    """
+
+    title: str
+    asked_by: str
+    chosen: str
+    budget: str
+    answers: tuple[PaidAnswer, ...]
+
+
+def paid_questions(release: Release) -> list[PaidQuestion]:
+    """Every amendment of a release, in the order in which they were paid for."""
+    amendments, told = release.manifest.amendments, amended_answers(release)
+    budgets = [*(one.budget for one in amendments), release.manifest.budget]
+    return [
+        PaidQuestion(
+            title=amendment.title or f"Question {number}",
+            asked_by=amendment.asked_by,
+            chosen=_CHOSEN[amendment.chosen],
+            budget=f"ε {amendment.budget['epsilon']} → {later['epsilon']}",
+            answers=tuple(_paid_answers(amendment, told)),
+        )
+        for number, (amendment, later) in enumerate(
+            zip(amendments, budgets[1:], strict=True), start=1
+        )
+    ]
+
+
+def _paid_answers(amendment: Amendment, told: list[AmendedAnswer]) -> Iterator[PaidAnswer]:
+    for one in told:
+        if one.amendment is amendment:
+            parts = (one.before, one.alone, one.pooled)
+            rows = [_paid_row(name, *parts) for name in one.names]
+            yield PaidAnswer(
+                question=one.question,
+                command=f"understudy analyze release {one.kind} {quote_text(one.formula)}",
+                rows=tuple(rows[:_MOST_PAID]),
+                refused=one.pooled.refused,
+                more=max(0, len(rows) - _MOST_PAID),
+            )
+
+
+def _paid_row(name: str, before: Told, alone: Told, pooled: Told) -> tuple[str, str, str, str]:
+    return name, _told_text(before, name), _told_text(alone, name), _told_text(pooled, name)
+
+
+def _told_text(told: Told, name: str) -> str:
+    if name not in told.intervals:
+        return "–"
+    estimate, low, high = told.intervals[name]
+    width = (high - low) / 2
+    if not math.isfinite(width):
+        return NO_INFORMATION
+    return f"{figure(estimate)} ± {figure(width, 2)}"

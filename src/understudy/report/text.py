@@ -24,7 +24,7 @@ from understudy.dp.guarantee import Guarantee
 from understudy.errors import escape_controls
 
 if TYPE_CHECKING:
-    from understudy.inference.answered_questions import Answerable, Answered
+    pass
 
 
 _LONGEST = 20_000
@@ -455,35 +455,3 @@ def name_columns(known: Sequence[str], of: Sequence[str]) -> str:
         return f"{words} Not: {', '.join(map(shorten_label, others))}."
     more = f" and {len(known) - _MOST_NAMES:,} more" if len(known) > _MOST_NAMES else ""
     return f"{words} These: {', '.join(map(shorten_label, known[:_MOST_NAMES]))}{more}."
-
-
-def pairs(asked: Answered, what: str) -> str:
-    """Say how many pairs of something have error bars, of those that were asked about.
-
-    Args:
-        asked: what came of it.
-        what: they are pairs of, "columns".
-    """
-    n, refused = len(asked.answered), len(asked.refused)
-    if asked.is_complete:
-        said = f"Error bars for {n:,} {'pair' if n == 1 else 'pairs'} of {what}."
-        return said + (
-            f" {refused:,} more {'is' if refused == 1 else 'are'} refused." if refused else ""
-        )
-    possible = len(asked.kind.found.widths) - n + asked.asked
-    return (
-        f"Error bars for {n:,} of {asked.asked:,} pairs of {what} that were asked about, out of "
-        f"{possible:,} whose noise allows them."
-    )
-
-
-def describe_lost(found: Answerable) -> str:
-    """Say how many are lost in the noise."""
-    n = len(found.lost)
-    return f" {n:,} {'pair' if n == 1 else 'pairs'} would be lost in the noise." if n else ""
-
-
-def describe_wide(asked: Answered) -> str:
-    """Say how many have intervals that are too wide to count."""
-    n = len(asked.wide)
-    return f" {n:,} more {'has an interval' if n == 1 else 'have intervals'} too wide." if n else ""

@@ -60,7 +60,7 @@ from understudy.errors import SchemaError, name_fault, suggestion
 from understudy.schema.base import UNCONFIRMED, Reviewed, Value, same_value, text_of
 from understudy.schema.columns import NUMERIC, AnyColumn, Column, Identifier
 from understudy.schema.constraints import Rule
-from understudy.schema.member_counts import MemberCount, is_count, read_count, zeros_of_counts
+from understudy.schema.derived import MemberCount, is_count, read_count, zeros_of_counts
 from understudy.schema.numeric import Continuous, Integer
 from understudy.schema.references import resolve_references
 from understudy.schema.validation import all_faults, told_together
@@ -307,7 +307,7 @@ def _alike(column: Column) -> Column:
 class UnitTable(BaseModel):
     """The table of units, as it stands in a file.
 
-    A column with `derived = "count(person where age < 16)"` counts members (`member_counts`).
+    A column with `derived = "count(person where age < 16)"` counts members (`schema.derived`).
 
     Attributes:
         key: column that tells units apart. It is read to group rows, never released.

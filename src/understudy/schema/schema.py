@@ -47,13 +47,12 @@ from understudy.schema.constraints import (
     rebin_relations,
     relation_boxes,
 )
-from understudy.schema.derived import derived_faults
+from understudy.schema.derived import MemberCount, derived_faults
 from understudy.schema.design import Design, DesignEffect, SamplingFraction
 from understudy.schema.domain import Domain
 from understudy.schema.file_format import FileFormat
 from understudy.schema.geography import ExactTotals, Geography
 from understudy.schema.households import Among, KeptFirst, LeastDistance, Members
-from understudy.schema.member_counts import MemberCount
 
 UNTITLED: Final = "Untitled synthetic data"
 _UNSAID: Final = {

@@ -11,8 +11,7 @@ def pages(release: Release) -> dict[str, str]:
     Args:
         release: that is saved.
     """
-    from understudy.report.codebook_page import codebook_page
-    from understudy.report.public_page import public_page
+    from understudy.report.public_page import codebook_page, public_page
     from understudy.report.results_page import results_page
 
     asked = release.manifest.analyses or release.manifest.amendments

@@ -503,7 +503,7 @@ def _require_members_answered(request: Request) -> None:
     asked = [one for one in request.analyses if one.members(schema) is not None]
     if not (asked and request.answers_spend):
         return
-    from understudy.workflow.expected_answers import require_moments  # loads statistics
+    from understudy.workflow.expected_answers import require_moments
 
     own = SecondMoments | WeightedMoments | TermMoments
     steps = [one for one, _ in request.answers if isinstance(one, own)]

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 import understudy as us
 from understudy.cli.app import app
 from understudy.errors import MethodError
-from understudy.evaluate.audit import audit
-from understudy.evaluate.audit_lines import (
+from understudy.evaluate.audit import (
     LINES,
+    audit,
     lines_about,
     list_unaudited,
     matrix,

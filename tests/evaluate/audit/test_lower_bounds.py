@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, norm
 
-from understudy.evaluate.audit_bounds import Stated, at_least, at_most, lower_bound, reach
+from understudy.evaluate.audit import Stated, at_least, at_most, lower_bound, reach
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 20), (3, 20), (20, 20), (731, 1000)])

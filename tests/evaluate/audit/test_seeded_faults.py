@@ -18,10 +18,16 @@ from understudy.dp import calibration, distributions
 from understudy.dp.mechanism import answer
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError
-from understudy.evaluate import audit_lines
-from understudy.evaluate.audit import audit
-from understudy.evaluate.audit_bounds import distinguish
-from understudy.evaluate.audit_lines import LINES, AuditCase, matrix, observations_of, stated_by
+from understudy.evaluate import audit as audits
+from understudy.evaluate.audit import (
+    LINES,
+    AuditCase,
+    audit,
+    distinguish,
+    matrix,
+    observations_of,
+    stated_by,
+)
 from understudy.mechanisms import selection, selection_scores, sparse_tables
 from understudy.mechanisms import tables as tables_module
 from understudy.workflow import synthesize
@@ -86,11 +92,11 @@ def noise_reused(patch: Patch) -> None:
             self.go_to(0)
             return super().words(n)
 
-    patch.setattr(audit_lines, "randomness_of", Again)
+    patch.setattr(audits, "randomness_of", Again)
 
 
 def seed_fixed(patch: Patch) -> None:
-    patch.setattr(audit_lines, "randomness_of", lambda _seed: SeededRandomness(7))
+    patch.setattr(audits, "randomness_of", lambda _seed: SeededRandomness(7))
 
 
 def one_draw_for_all_cells(patch: Patch) -> None:
@@ -196,12 +202,12 @@ def rounded_to_one_side(patch: Patch) -> None:
 
 def a_stop_that_looks_at_the_rows(patch: Patch) -> None:
     """A callback that keeps the rows ends the rounds where there are many."""
-    exact = audit_lines.open_gate
+    exact = audits.open_gate
 
     def stopped(engine, *rest):
         return exact(engine, *rest, stop=lambda: engine.total().expose() > 8)
 
-    patch.setattr(audit_lines, "open_gate", stopped)
+    patch.setattr(audits, "open_gate", stopped)
 
 
 @dataclass(frozen=True)

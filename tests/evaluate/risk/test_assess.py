@@ -12,7 +12,7 @@ from understudy.demo import demo_data, demo_schema
 from understudy.dp.confidential import Internal
 from understudy.errors import DataError, MethodError
 from understudy.evaluate.attack_setup import numbers_of, places_of
-from understudy.evaluate.risk import Intruder, assess
+from understudy.evaluate.attacks import Intruder, assess
 from understudy.release.decoding import decode
 
 pytestmark = pytest.mark.statistical

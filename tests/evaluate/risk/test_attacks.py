@@ -12,11 +12,11 @@ from understudy.evaluate.attacks import (
     combine_matches,
     compute_unmatched_share,
     copies,
+    distances_to_nearest,
     infer_level,
     infer_number,
     largest,
     match,
-    nearest,
     probability_of_truth,
     shuffle_columns,
     uniqueness,
@@ -163,7 +163,7 @@ def test_distance_to_the_nearest_row(seed):
         return total / 3
 
     expected = [min(apart(target, row) for row in rows) for target in targets]
-    np.testing.assert_allclose(nearest(targets, rows, places), expected, atol=1e-15)
+    np.testing.assert_allclose(distances_to_nearest(targets, rows, places), expected, atol=1e-15)
 
 
 @pytest.mark.parametrize("ties", [1, 5, 1000])

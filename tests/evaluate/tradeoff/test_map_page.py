@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from understudy.evaluate.tradeoff import LEAK, PUBLIC, Interval
-from understudy.evaluate.tradeoff_axes import budget_axis, linear_axis, loss_axis
+from understudy.evaluate.tradeoff import LEAK, PUBLIC, Interval, budget_axis, linear_axis, loss_axis
 from understudy.evaluate.tradeoff_page import Drawing, colour_of, outline, page, place_labels
 
 

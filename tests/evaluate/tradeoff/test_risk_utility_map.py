@@ -13,8 +13,16 @@ from understudy.dp.confidential import Internal
 from understudy.errors import DataError
 from understudy.evaluate.comparison import Comparison
 from understudy.evaluate.marginals import total_variation
-from understudy.evaluate.tradeoff import Design, Interval, Tradeoff, Trial, _seed, tradeoff
-from understudy.evaluate.tradeoff_axes import RISKS, scene_of
+from understudy.evaluate.tradeoff import (
+    RISKS,
+    Design,
+    Interval,
+    Tradeoff,
+    Trial,
+    _seed,
+    scene_of,
+    tradeoff,
+)
 from understudy.schema import Schema
 
 N = 600

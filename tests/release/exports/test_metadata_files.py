@@ -13,14 +13,15 @@ import understudy as us
 from exported import SCHEMA, release
 from night import NIGHT
 from understudy.errors import ReleaseError, name_fault
-from understudy.release.ddi import codebook_xml, require_codebook
 from understudy.release.export_values import variables
 from understudy.release.folder import checksums
 from understudy.release.manifest import RENDERED
 from understudy.release.metadata import (
     METADATA,
+    codebook_xml,
     croissant,
     data_package,
+    require_codebook,
     require_croissant,
     require_metadata,
     require_table_schema,

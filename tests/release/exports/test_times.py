@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.release.ddi import codebook_xml
 from understudy.release.export_values import variables
+from understudy.release.metadata import codebook_xml
 from understudy.release.tables import write_rows
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="pyreadstat (the extra files) is absent")

@@ -7,8 +7,7 @@ from html.parser import HTMLParser
 import understudy as us
 from exported import SCHEMA, release
 from schemas import column
-from understudy.report.codebook_page import codebook_page
-from understudy.report.public_page import MAX_BYTES, public_page
+from understudy.report.public_page import MAX_BYTES, codebook_page, public_page
 
 
 class _Texts(HTMLParser):

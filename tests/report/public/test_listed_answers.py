@@ -16,7 +16,7 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.cli.render_release import answers_table
+from understudy.cli.render import answers_table
 from understudy.errors import InferenceError
 from understudy.inference.analysis import WIDEST, answer_counts
 from understudy.inference.answered_questions import MOST_ASKED, answered_kinds

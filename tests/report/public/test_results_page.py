@@ -15,14 +15,13 @@ import understudy as us
 from made_matrices import SCHEMA, people
 from understudy.cli import render
 from understudy.cli.app import app
-from understudy.cli.render_release import show_results
+from understudy.cli.render import show_results
 from understudy.errors import MethodError, NotPrivateError
 from understudy.inference.analysis import Analysis
 from understudy.inference.analyze import Told
 from understudy.inference.combining import Pooled
 from understudy.inference.declared import Expected
 from understudy.inference.refusals import RefusedError
-from understudy.report import answers
 from understudy.report import results_page as results
 from understudy.report.results_page import MOST_DRAWN, DeclaredResult, declared_results
 from understudy.report.text import figure
@@ -293,7 +292,7 @@ def test_what_tells_nothing_is_no_information_wherever_it_is_printed(capsys):
     show_results([result], None)
     said = capsys.readouterr().out
     told = Told(result.answer)
-    said += f"{answers._text(told, 'slope')} {render._format_answer(told, 'slope')}"
+    said += f"{results._told_text(told, 'slope')} {render._format_answer(told, 'slope')}"
     said += str(results._table(result))
     assert said.count("no information") >= 6
     assert not re.search(r"\b(nan|inf)\b|∞", said, re.IGNORECASE)

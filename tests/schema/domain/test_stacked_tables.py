@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.schema.stacked_tables import table_counts
+from understudy.schema.domain import table_counts
 
 
 def slowly(states, sizes, tables, weight):

@@ -1,4 +1,4 @@
-"""The command that opens the steward's desk."""
+"""Commands that start what stands beside: the steward's desk, and studies where installed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from understudy.cli.app import app
 from understudy.cli.console import Screen
+from understudy.errors import StudyError
 
 
 @app.command()
@@ -46,3 +47,33 @@ def desk(
         screen.print(f"The desk is open, for one browser and two minutes: {link}", markup=False)
 
     serve(root or [Path()], port=port, debug=debug, tell=tell, wait=sys.stdin.readline)
+
+
+COMMANDS = "understudy.commands"
+"""Group of the entry points by which another distribution brings a command of this program."""
+
+
+@app.command(
+    add_help_option=False,  # the installed command has its own
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def study(context: typer.Context) -> int | None:
+    """Run a simulation study, or go on with one; comes with understudy-studies.
+
+    Raises:
+        StudyError: the studies are not installed.
+    """
+    from importlib.metadata import entry_points
+
+    commands = tuple(entry_points(group=COMMANDS, name="study"))
+    if not commands:
+        raise StudyError(
+            "Studies are a distribution of their own, understudy-studies, which is not installed; "
+            "in a checkout of Understudy install it with `make studies-install`, or with "
+            "`python -m pip install ./studies`."
+        )
+    command: typer.Typer = commands[0].load()
+    code: int | None = command(
+        args=context.args, prog_name=context.command_path, standalone_mode=False
+    )
+    return code
