@@ -44,26 +44,28 @@ def tables(states, sizes, order):
     return np.concatenate(found)
 
 
-def slow_choice(states, n_rows, sizes, seed, passes=2):
+def slow_choice(states, n_rows, sizes, seed):
     """The same, by whole sums of squares and with both records of a pair tried."""
 
     def all_tables(records):
         return np.concatenate([tables(states[:, records], sizes, k) for k in (1, 2)]) * 1.0
 
-    kept = np.random.default_rng(seed).permutation(states.shape[1])
+    rng = np.random.default_rng(seed)
+    kept = rng.permutation(states.shape[1])
+    one = [all_tables([record]) for record in range(states.shape[1])]
     while len(kept) > n_rows:
-        half = all_tables(kept) / 2
+        half, found = all_tables(kept) / 2, all_tables(kept) / 2
         first, second = np.split(kept, 2)
-        unit = [(all_tables([a]), all_tables([b])) for a, b in zip(first, second, strict=True)]
-        choice, found = np.full(len(first), -1), half.copy()
-        for _ in range(passes if len(first) == n_rows else 1):
-            for p, (a, b) in enumerate(unit):
-                own = (a + b) / 2 if choice[p] < 0 else unit[p][choice[p]]
-                rest = found - own
-                far = [((rest + one - half) ** 2 / (half + 1)).sum() for one in (a, b)]
-                choice[p] = int(far[1] < far[0] - 1e-4)  # what is equal is not told by rounding
-                found = rest + unit[p][choice[p]]
-        kept = np.where(choice == 0, first, second)
+        for meeting in range(8 * n_rows // len(first)):
+            pairs = list(zip(first, second, strict=True))
+            for p, (a, b) in enumerate(pairs):
+                rest = found - (one[a] if meeting else (one[a] + one[b]) / 2)
+                far = [((rest + one[k] - half) ** 2 / (half + 1)).sum() for k in (a, b)]
+                if far[1] < far[0] - 1e-4:  # what is equal is not told by rounding
+                    pairs[p] = b, a
+                found = rest + one[pairs[p][0]]
+            kept, left = np.array(pairs).T
+            first, second = rng.permutation(kept), rng.permutation(left)
     return kept
 
 

@@ -20,16 +20,17 @@ many:
 
 1. Records meet in pairs, at random; one of each pair is kept.
 2. It is the one that brings the tables of single columns and pairs of columns closer to half of
-   those before, in the sum of (found − half)²/(half + 1). Each pair decides in turn; those of the
-   last halving decide again, knowing what the others did.
+   those before, in the sum of (found − half)²/(half + 1). Each pair decides in turn.
+3. Those kept meet those left in new pairs, at random, and decide again, knowing what all others
+   did: in the last halving eight times, in each one before half as often.
 
 **Each record is kept with the same probability**, whatever it holds. Were first and second of every
-pair exchanged, what tables have too much they would lack, and the other records would be kept. Both
-ways of meeting are as likely, so each halving keeps a record with probability ½, and the expected
-number in every cell is that of the model. (It would not be were a halving to mend what the one
-before left: cells that expect less than half a record would be emptied for good, and tails of
-numbers with them.) What is impossible stays so. Tables of three columns and more scatter no more
-than before.
+pair exchanged, what tables have too much they would lack, and the other records would be kept, now
+and in each later meeting. Both ways of meeting are as likely, so each halving keeps a record with
+probability ½, and the expected number in every cell is that of the model. (It would not be were a
+halving to mend what the one before left: cells that expect less than half a record would be emptied
+for good, and tails of numbers with them.) What is impossible stays so. Tables of three columns and
+more scatter no more than before.
 
 Sources: Spencer (1977), "Balancing games", Journal of Combinatorial Theory B 23 (signs that keep
 sums of vectors small, one after the other); Dwivedi & Mackey (2021), "Kernel thinning", COLT
@@ -169,8 +170,9 @@ MOST_WORK = 2**26
 """Pairs of values of all that are drawn, at most: about two seconds."""
 MOST_CELLS = 2**23
 """Cells of all tables that are kept in balance, the smallest tables first: 64 megabytes."""
-_PASSES = 2
-"""Decisions of each pair of the last halving; what others leave counts a half, a quarter of it."""
+_MEETINGS = 8
+"""Of the records of the last halving; those before have half, a quarter as many, as what they leave
+counts a half, a quarter of it."""
 
 
 def times_drawn(n_rows: int, columns: int) -> int:
@@ -215,9 +217,12 @@ def choose_balanced(
         first, second = np.split(kept, 2)
         signs = np.zeros(len(first), dtype=np.int8)
         balance = np.stack([1 / (wanted + 1), np.zeros_like(wanted)], axis=1)
-        for _ in range(_PASSES if len(first) == n_rows else 1):
+        for _ in range(max(_MEETINGS * n_rows // len(first), 1)):
             _decide(own, (first, second), signs, places, balance)
-        kept = np.where(signs > 0, first, second)
+            is_first = signs > 0
+            kept, left = np.where(is_first, first, second), np.where(is_first, second, first)
+            first, second = rng.permutation(kept), rng.permutation(left)
+            signs[:] = 1
         wanted += balance[:, 1]
     return kept
 

@@ -232,31 +232,25 @@ def pairs_beyond(
 
 
 def select_telling(
-    derived: Iterable[NoisyTable], measured: Sequence[NoisyTable], sizes: Mapping[str, int]
+    derived: Iterable[NoisyTable], measured: Sequence[NoisyTable]
 ) -> list[NoisyTable]:
     """Those of which measured tables hold all columns, and do not say much more.
+
+    In groups that a fit merges, a cell of either has its part of the noise of all its cells.
 
     Args:
         derived: tables by `level_tables`.
         measured: the tables of a fit.
-        sizes: groups of each column, as the fit has them.
     """
     strays = {name for one in measured if one.strays for name in one.columns}
     kept = []
     for table in derived:
         columns = set(table.columns)
-        merged = math.prod(
-            size / sizes[name] for name, size in zip(table.columns, table.counts.shape, strict=True)
-        )
         best = min(
-            (
-                one.stddev**2 * math.prod(sizes[name] for name in {*one.columns} - columns)
-                for one in measured
-                if columns <= {*one.columns}
-            ),
+            (one.stddev**2 * one.counts.size for one in measured if columns <= {*one.columns}),
             default=0.0,
         )
-        if not columns & strays and table.stddev**2 * merged <= FARTHEST * best:
+        if not columns & strays and table.stddev**2 * table.counts.size <= FARTHEST * best:
             kept.append(table)
     return kept
 
@@ -411,8 +405,7 @@ class MarginalMethod(Method):
             merged = replace(
                 known, moved=moved_by_sums(schema, marginals, lines, again, released.sums)
             )
-        sizes = dict(zip(schema.names, merged.coarse.sizes, strict=True))
-        derived = select_telling(released.derived, marginals, sizes)
+        derived = select_telling(released.derived, marginals)
         exchange = None if ranks is None else rank_exchange(merged, marginals, ranks, n_rows)
         fit = fit_of(
             merged,
