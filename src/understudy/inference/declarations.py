@@ -337,7 +337,8 @@ def _half_width_of_counts(
     least, most = 0.0, np.inf
     if estimand.kind == "quantile":
         scores = estimand.scores(Records.complete_of(table, schema, estimand.columns))
-        least, most = (float(np.ptp(scores.value)) / k for k in (1e9, 2))
+        spread = float(np.ptp(scores.value)) if len(scores.value) else 0.0  # of nobody with a value
+        least, most = spread / 1e9, spread / 2
     told = len(halves) and ((least < halves) & (halves < most)).all()
     return float(np.median(halves)) if told else np.inf
 

@@ -145,3 +145,10 @@ def test_twice_the_noise_is_half_the_firmness(rows):
     factor = float(str(error).partition("or about ")[2].split(" times")[0])
     enough = us.synthesize(rows, SCHEMA, epsilon=str(round(0.025 * factor * 1.3, 3)), **made)
     assert us.analyze(enough, "ols", "y ~ x + sex").valid
+
+
+def test_of_a_release_without_records_a_declared_quantile_is_refused_in_words(rows):
+    made = {"epsilon": 50, "delta": "1e-6", "method": "independent", "insecure_noise_seed": 3}
+    empty = us.synthesize(rows.head(0), SCHEMA, analyses=["quantile 0.5 wage ~ sex"], **made)
+    assert empty.tables[0].height == 0
+    assert "too few records" in str(refusal(empty, "quantile", "wage ~ sex"))
