@@ -246,16 +246,13 @@ def dealt(
     Args:
         groups: of the records, shape (n,).
         sizes: records of each group, shape (groups,).
-        queue: what there is, group after group, shape (n,); it is shuffled in place.
+        queue: what there is, group after group, shape (n,).
         rng: randomness.
 
     Returns:
         Shape (n,).
     """
-    starts = np.concatenate(([0], np.cumsum(sizes)))
-    own, found = np.asarray(groups, dtype=np.int32), np.empty_like(queue)
-    _deal(own, starts, queue, rng.random(len(own)), found)
-    return found
+    return queue[rank_by_group(groups, sizes, rng)]
 
 
 def rank_by_group(
@@ -268,16 +265,18 @@ def rank_by_group(
         sizes: records of each group, shape (groups,).
         rng: randomness.
     """
-    return dealt(groups, sizes, np.arange(len(groups), dtype=np.int32), rng)
+    own, found = np.asarray(groups, dtype=np.int32), np.arange(len(groups), dtype=np.int32)
+    _deal(own, np.concatenate(([0], np.cumsum(sizes))), found.copy(), rng.random(len(own)), found)
+    return found
 
 
 @compiled
 def _deal(
     groups: Numbers,
     starts: Integers,
-    queue: NDArray[Thing],
+    queue: Numbers,
     uniforms: Floats,
-    found: NDArray[Thing],
+    found: Numbers,
 ) -> None:
     """Shuffle within groups (Fisher & Yates), then hand out in turn; `starts` runs on."""
     for group in range(len(starts) - 1):
