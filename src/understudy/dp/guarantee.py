@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from understudy import _notebook
 from understudy.data.premises import NO_PREMISES, Premises
@@ -25,6 +25,23 @@ _NEIGHBOUR_WORDS = {
     "add_remove": "one record is added or removed",
     "replace": "one record is replaced by another (the number of records is public)",
 }
+
+PUBLIC_ROWS: Final = "declared as public in the schema"
+
+
+def bought_rows(unit: str, spent: Fraction, noise: str) -> str:
+    """A number of rows that was bought, in words.
+
+    Args:
+        unit: of the budget, as people write it.
+        spent: what it cost, in that unit.
+        noise: its distribution, in words.
+
+    Example:
+        >>> bought_rows("ε", Fraction(1, 20), "discrete Laplace (geometric), scale 20")
+        'bought once for ε = 0.05 (discrete Laplace (geometric), scale 20)'
+    """
+    return f"bought once for {unit} = {decimal_up(spent)} ({noise})"
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from importlib.metadata import version
 from typing import Any, Final, Literal
 
-from understudy.dp.budget import decimal_up, size_in_signs
+from understudy.dp.budget import size_in_signs
 from understudy.dp.guarantee import Guarantee
 from understudy.errors import line
 from understudy.models.model import Edge, InferenceFacts, require_network
@@ -400,24 +399,6 @@ def _require_network(
     families = [{column, *parents} for column, parents in network]
     if not all(any(family <= set(table) for table in tables) for family in families):
         raise Fault("its network has a column that was not measured with its parents")
-
-
-PUBLIC_ROWS: Final = "declared as public in the schema"
-
-
-def bought_rows(unit: str, spent: Fraction, noise: str) -> str:
-    """A number of rows that was bought, in words.
-
-    Args:
-        unit: of the budget, as people write it.
-        spent: what it cost, in that unit.
-        noise: its distribution, in words.
-
-    Example:
-        >>> bought_rows("ε", Fraction(1, 20), "discrete Laplace (geometric), scale 20")
-        'bought once for ε = 0.05 (discrete Laplace (geometric), scale 20)'
-    """
-    return f"bought once for {unit} = {decimal_up(spent)} ({noise})"
 
 
 def citation(manifest: Manifest, schema: Schema) -> str:

@@ -40,6 +40,7 @@ from itertools import product
 from typing import Any, Final, Literal, get_args
 
 from understudy.dp.budget import Accounting, Budget
+from understudy.dp.guarantee import PUBLIC_ROWS, bought_rows
 from understudy.dp.perturbation import FLOATING
 from understudy.dp.released import LOST, NO_NOISE, SMALLEST_STDDEV, Noise
 from understudy.errors import UnderstudyError
@@ -47,7 +48,7 @@ from understudy.mechanisms.private_selection import SELECTION, LawOfTries, selec
 from understudy.mechanisms.sums import holding_cells
 from understudy.mechanisms.tables import RowCount, query_of
 from understudy.release.consistency import stated_budget
-from understudy.release.manifest import PUBLIC_ROWS, Manifest, bought_rows
+from understudy.release.manifest import Manifest
 from understudy.release.measurement import (
     among_in,
     binned_schema,

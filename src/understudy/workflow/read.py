@@ -81,7 +81,7 @@ from understudy._arrays import Floats, Integers
 from understudy._validation import kind_of, path_of
 from understudy.dp.budget import Budget
 from understudy.dp.distributions import ContinuousLaplace, DiscreteGaussian, DiscreteLaplace
-from understudy.dp.guarantee import Guarantee, public_inputs
+from understudy.dp.guarantee import PUBLIC_ROWS, Guarantee, public_inputs
 from understudy.dp.perturbation import describe_noise, words
 from understudy.dp.released import Noise, NoisyTable
 from understudy.errors import DataError, UnderstudyError, name_fault
@@ -90,7 +90,7 @@ from understudy.mechanisms.tables import query_of
 from understudy.methods.marginals import Marginals
 from understudy.models.spine import Hierarchy, LevelTable, SpineFit
 from understudy.release.decoding import FrameKind, add_identifiers, decode
-from understudy.release.manifest import PUBLIC_ROWS, Manifest
+from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement, content_of, stored_axes
 from understudy.release.noise_check import STATED_ELSEWHERE
 from understudy.release.release import Release

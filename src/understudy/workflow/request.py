@@ -18,6 +18,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +30,7 @@ from understudy.dp.calibration import (
     describe,
 )
 from understudy.dp.distributions import DiscreteNoise
+from understudy.dp.guarantee import PUBLIC_ROWS, bought_rows
 from understudy.dp.mechanism import Form, Mechanism
 from understudy.dp.released import Bins, NoisyLine, Released
 from understudy.errors import MethodError
@@ -47,7 +49,6 @@ from understudy.methods.base import Method
 from understudy.methods.binning import fine_bins
 from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.methods.registry import METHODS, choose_method, configure
-from understudy.release.manifest import PUBLIC_ROWS, bought_rows, running_version
 from understudy.release.minimum_count import MinimumCount
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.coarsening import bin_starts, number_text
@@ -383,7 +384,7 @@ class Request:
             "priority": json.dumps(self.priority),
             "analyses": json.dumps([asdict(analysis) for analysis in self.analyses]),
             **({"limits": json.dumps(self.limits, sort_keys=True)} if self.limits else {}),
-            "version of understudy": running_version(),
+            "version of understudy": version("understudy"),
         }
 
     @property
