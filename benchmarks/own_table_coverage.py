@@ -49,7 +49,7 @@ from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import FEWEST, ratios
 from understudy.inference.declared import GROUPS_SHARE, SQUARES_SHARE
 from understudy.inference.design_effects import GroupSums
-from understudy.inference.noisy_tables import Counts
+from understudy.inference.noisy_tables import NoisyCounts
 from understudy.inference.own_tables import (
     bins_of_lines,
     counts_on_lines,
@@ -187,9 +187,9 @@ class Drawn:
     heavy: bool
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> NoisyCounts:
         """All of them, one behind another."""
-        return Counts(self.noisy, self.variances)
+        return NoisyCounts(self.noisy, self.variances)
 
 
 @dataclass(frozen=True)
@@ -308,7 +308,7 @@ def _two_way(tables: Drawn, whole: Population) -> Intervals:
 
     def crossed(counts: Floats) -> NoisyCells:
         fourth = _LAPLACE_KURTOSIS * tables.variances**2 * tables.heavy
-        table = Counts(counts, tables.variances)
+        table = NoisyCounts(counts, tables.variances)
         return crossed_cells(traits, table, schema, asked.where, fourth=fourth)
 
     mix = np.stack([crossed(one).counts for one in np.eye(n_cells)])
@@ -333,10 +333,10 @@ def _ratios(tables: Drawn, whole: Population) -> Intervals:
     scores = cell_scores(asked, schema)
     sums = ratios(tables.counts, scores)
     if asked.kind == "total":
-        truth = ratios(Counts(tables.exact, tables.variances), scores).totals
+        truth = ratios(NoisyCounts(tables.exact, tables.variances), scores).totals
         half = Z_95 * np.sqrt(sums.total_noise)
         return Intervals(sums.totals - half, sums.totals + half, truth)
-    everybody = Counts(everybody_in(tables, whole) * 1.0, tables.variances)
+    everybody = NoisyCounts(everybody_in(tables, whole) * 1.0, tables.variances)
     truth = np.broadcast_to(ratios(everybody, scores).estimate, sums.estimate.shape)
     half = Z_95 * np.sqrt(np.diagonal(sums.noise + sums.sampling, axis1=-2, axis2=-1))
     half = np.where(sums.sizes >= FEWEST, half, np.nan)
@@ -439,7 +439,7 @@ def weighted_intervals(
     sizes = [told.columns[name].size for name in own.columns]
     place = np.ravel_multi_index([records.states[name] for name in own.columns], sizes)
     t, many = survey.people["w"].to_numpy() / 4, int(np.prod(sizes))
-    everybody = Counts(np.bincount(place, minlength=many) * 1.0, np.zeros(many))
+    everybody = NoisyCounts(np.bincount(place, minlength=many) * 1.0, np.zeros(many))
     whole = WeightedCells(told, everybody, everybody)
     if asked.kind == "total":
         truth = cell_totals(asked, whole).estimate * n / (1 / (4 * t)).sum()
@@ -463,7 +463,7 @@ def weighted_intervals(
             groups = None
             if (1, True) in exact:
                 groups = GroupSums("group", noisy[1, True], variances[1, True])
-            tables = (Counts(noisy[power, False], variances[power, False]) for power in (1, 2))
+            tables = (NoisyCounts(noisy[power, False], variances[power, False]) for power in (1, 2))
             cells = WeightedCells(told, *tables, groups)
             out.append(answer_of_cells(asked, cells, schema, (float(n), 0.0)).pooled.interval())
     low, high = (np.stack(ends) for ends in zip(*found, strict=True))

@@ -13,7 +13,7 @@ from schemas import column
 from understudy.errors import CheckpointError, DataError, LedgerError
 from understudy.ledger.account import Caps, Population
 from understudy.ledger.ledger import PopulationLedger, manifest_digest, past_release
-from understudy.workflow.governance import Spending
+from understudy.workflow.governance import RunSpending
 
 COLUMNS = column("job", "categorical", levels=["a", "b", "c"], source="law") + column(
     "age", "integer", lower=0, upper=99, bins=5, source="law"
@@ -349,13 +349,13 @@ def test_a_reservation_is_for_its_own_request_alone(people, ledger, asked, chang
 
 def before_the_first_charge(monkeypatch, act):
     """Have something happen when a run has its reservation, and has charged nothing."""
-    note, acts = Spending.note, iter([act])
+    note, acts = RunSpending.note, iter([act])
 
     def noting(self, entry):
         next(acts, lambda: None)()
         note(self, entry)
 
-    monkeypatch.setattr(Spending, "note", noting)
+    monkeypatch.setattr(RunSpending, "note", noting)
 
 
 def test_a_reservation_is_spent_once(people, ledger, asked, monkeypatch):

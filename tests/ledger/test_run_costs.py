@@ -5,14 +5,14 @@ from fractions import Fraction
 import pytest
 
 from made_ledgers import REQUEST, adults
-from understudy.checkpoint.journal import Spending as Words
+from understudy.checkpoint.journal import RunSpending as Words
 from understudy.checkpoint.journal import pack
 from understudy.dp.accountant import CHOICE, Entry, RunCost
 from understudy.dp.budget import gdp_within
 from understudy.errors import LedgerError
 from understudy.ledger.account import Cost
 from understudy.mechanisms.selection import gdp_cost, selection_epsilon
-from understudy.workflow.governance import Spending
+from understudy.workflow.governance import RunSpending
 
 BUDGET = gdp_within(Fraction(1), Fraction(1, 10**6))
 
@@ -30,7 +30,7 @@ def alone(price):
 def test_a_run_that_is_voided_after_a_choice_counts_what_the_choice_cost(ledger, share):
     price = BUDGET / share
     run = ledger.reserve("adults", Cost("gdp", BUDGET, "add_remove"), "release", REQUEST)
-    spent = Spending(run, cost=RunCost("gdp", BUDGET))
+    spent = RunSpending(run, cost=RunCost("gdp", BUDGET))
     spent.note(entry(1, price))
     run.void()
     counted = ledger.totals("adults").spent.gdp
@@ -40,7 +40,7 @@ def test_a_run_that_is_voided_after_a_choice_counts_what_the_choice_cost(ledger,
 
 def test_a_run_that_spends_all_counts_its_budget(ledger):
     run = ledger.reserve("adults", Cost("gdp", BUDGET, "add_remove"), "release", REQUEST)
-    spent = Spending(run, cost=RunCost("gdp", BUDGET))
+    spent = RunSpending(run, cost=RunCost("gdp", BUDGET))
     for number in range(1, 11):
         spent.note(entry(number, BUDGET / 10, CHOICE if number % 2 else "noisy table"))
         assert ledger.totals("adults").spent.gdp == 0
@@ -66,7 +66,7 @@ def test_a_cap_in_gaussian_dp_is_never_passed_by_runs_that_end_early(ledger):
             )
         except LedgerError:
             break
-        spent = Spending(run, cost=RunCost("gdp", BUDGET / 4))
+        spent = RunSpending(run, cost=RunCost("gdp", BUDGET / 4))
         spent.note(entry(1, BUDGET / 40))
         run.void()
         made += 1

@@ -18,7 +18,7 @@ from understudy.cli import render
 from understudy.cli.render import plan_json
 from understudy.errors import InferenceError, SchemaError
 from understudy.inference.declared import declared_analyses
-from understudy.inference.noisy_tables import Counts
+from understudy.inference.noisy_tables import NoisyCounts
 from understudy.inference.own_tables import bins_of_lines, counts_on_lines
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.records import Records
@@ -164,7 +164,7 @@ def test_medians_by_group_are_as_wide_as_planned_in_bins_of_any_length(shape, bi
     counts = np.bincount(cells, minlength=2 * len(starts)) + rng.normal(
         0, step.stddev, 2 * len(starts)
     )
-    table = Counts(counts, np.full(len(counts), step.stddev**2))
+    table = NoisyCounts(counts, np.full(len(counts), step.stddev**2))
     (analysis,) = declared_analyses(["median pay ~ sex"], schema)
     found = table_quantiles(analysis.estimand(schema), table, schema, 1, heavy=False)
     low, high = found.pooled.interval(0.95)

@@ -322,7 +322,7 @@ def _canonical(value: Any) -> Any:
     return [kind, repr(value)]
 
 
-class Spending:
+class JournalCost:
     """The cost of the charges among some records.
 
     Args:
@@ -401,7 +401,7 @@ class Journal:
         self._file: int | None = None
         self._anchor = Anchor(folder)
         self._waiting: list[Record] = []
-        self._lines, self._spending = 0, Spending(request)
+        self._lines, self._spending = 0, JournalCost(request)
         self.seed, self.run = seed, 1
         self.records: tuple[Record, ...] = ()
         self.notes: dict[str, Any] = {}

@@ -54,8 +54,8 @@ from understudy.checkpoint.journal import (
     NOTHING,
     Anchor,
     Journal,
+    JournalCost,
     Record,
-    Spending,
     another_format,
     damage_error,
     fingerprint,
@@ -102,7 +102,7 @@ def spent_of(folder: Path) -> str:
     head, *records = journal_records(lines, path) or [{}]
     if not head or (mark is not None and mark.lines > len(lines)):
         return NOTHING.spent if mark is None else mark.spent
-    spending = Spending(head["request"])
+    spending = JournalCost(head["request"])
     spending.add(records)
     return str(spending)
 

@@ -212,7 +212,7 @@ def numbers_of(column: Column) -> Floats | None:
     return middles
 
 
-def places_of(column: Column) -> Floats:
+def scale_places(column: Column) -> Floats:
     """Place of each state on the scale of the column in [0, 1]; -1 for states without an order.
 
     Args:

@@ -123,7 +123,7 @@ from understudy.evaluate.attack_setup import (
     numbers_of,
     occurrences,
     over_sets,
-    places_of,
+    scale_places,
     share,
 )
 from understudy.evaluate.comparison import Comparison, Rows, compare, require_columns, require_seed
@@ -623,7 +623,7 @@ def _ranked_risks(scene: Scene) -> tuple[Risk, ...]:
     """Compute the risks that distances show; nothing without a control."""
     if scene.control is None:
         return ()
-    places = [places_of(column) for column in scene.columns]
+    places = [scale_places(column) for column in scene.columns]
 
     def distances(targets: States) -> Floats:
         return np.asarray(

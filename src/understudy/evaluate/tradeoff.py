@@ -59,7 +59,13 @@ from understudy._validation import (
 from understudy.dp.budget import Budget, Number, decimal_up
 from understudy.dp.confidential import Internal
 from understudy.errors import BudgetError, MethodError, nearest, suggestion
-from understudy.evaluate.attack_setup import Scene, States, area_under_curve, over_sets, places_of
+from understudy.evaluate.attack_setup import (
+    Scene,
+    States,
+    area_under_curve,
+    over_sets,
+    scale_places,
+)
 from understudy.evaluate.attacks import distances_to_nearest, infer_level
 from understudy.evaluate.comparison import Comparison
 from understudy.evaluate.evaluate import LOSSES, Pairing, hold_out, losses, rows_in_memory
@@ -266,7 +272,7 @@ def _attribute(scene: Scene) -> float:
 
 def _membership(scene: Scene) -> float:
     """Probability that a member is nearer to the release than somebody held out."""
-    places = [places_of(column) for column in scene.columns]
+    places = [scale_places(column) for column in scene.columns]
 
     def closeness(targets: States) -> Floats:
         distances = np.mean(

@@ -61,7 +61,7 @@ from understudy.inference.question import (
 from understudy.inference.refusals import RefusedError, advise, unmeasured_refusal
 from understudy.inference.rules import (
     COUNTS_REASON,
-    Facts,
+    RuleFacts,
     distorted_reason,
     distorts,
     facts_of,
@@ -404,7 +404,7 @@ def _by_any_other(release: Release, question: Question, *, anyway: bool, level: 
 
 
 def _by_moments_or_line(
-    release: Release, estimand: Estimand, facts: Facts, *, anyway: bool, level: float
+    release: Release, estimand: Estimand, facts: RuleFacts, *, anyway: bool, level: float
 ) -> Analysis | None:
     """Answer by second moments, or by the line of a column where that tells more.
 
@@ -423,7 +423,7 @@ def _by_moments_or_line(
     return analysis
 
 
-def _check_firmness(release: Release, facts: Facts) -> Facts:
+def _check_firmness(release: Release, facts: RuleFacts) -> RuleFacts:
     """The facts, no longer firm where sets show that noise is much of what a model divides by."""
     if not facts.firm or facts.sets == 1:
         return facts
@@ -431,7 +431,7 @@ def _check_firmness(release: Release, facts: Facts) -> Facts:
 
 
 def _from_measured(
-    release: Release, estimand: Estimand, facts: Facts, *, anyway: bool, level: float
+    release: Release, estimand: Estimand, facts: RuleFacts, *, anyway: bool, level: float
 ) -> Analysis | None:
     """Answer by measurements, without cells or sets; levels only where no table has them."""
     if select_rule(facts).name == "noise-aware" and not is_numeric(estimand, release.schema):
@@ -452,7 +452,7 @@ def _from_measured(
 
 
 def _narrower_by_moments(
-    release: Release, question: Question, facts: Facts, counted: Analysis
+    release: Release, question: Question, facts: RuleFacts, counted: Analysis
 ) -> Analysis | None:
     """Answer about levels by second moments, where these make narrower intervals than counts alone.
 
@@ -561,7 +561,7 @@ def _valid(
     return Analysis(estimand.kind, estimand.formula, pooled, True, reason, said, (dropped,), level)
 
 
-def _doubt(answer: SetAnswer, facts: Facts) -> str:
+def _doubt(answer: SetAnswer, facts: RuleFacts) -> str:
     """Explain why the numbers do not allow the rule of their sets; "" if they do, or none is."""
     if not select_rule(facts).valid:
         return ""
@@ -570,7 +570,9 @@ def _doubt(answer: SetAnswer, facts: Facts) -> str:
     return noisy_reason(facts) if outweighs(facts, answer.pooled.synthesis_share) else ""
 
 
-def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: float) -> Analysis:
+def _from_counts(
+    release: Release, estimand: Estimand, facts: RuleFacts, *, level: float
+) -> Analysis:
     reason, tables = select_rule(facts).reason(facts), release.measurements
     if estimand.kind == "quantile" or facts.full:
         count = count_quantiles if estimand.kind == "quantile" else estimate_counts
@@ -601,7 +603,7 @@ def _counted_analysis(
     return _valid(estimand, pooled, reason, counted.dropped, level, *more)
 
 
-def _require_allowed(release: Release, facts: Facts, *, anyway: bool) -> None:
+def _require_allowed(release: Release, facts: RuleFacts, *, anyway: bool) -> None:
     rule = select_rule(facts)
     if facts.kind == "total":  # sets have no total of their own: their size is a noisy number
         raise RefusedError(rule.code, rule.reason(facts), advise(release, facts), anyway=False)
@@ -611,7 +613,7 @@ def _require_allowed(release: Release, facts: Facts, *, anyway: bool) -> None:
 
 def _from_sets(
     answer: SetAnswer,
-    facts: Facts,
+    facts: RuleFacts,
     doubt: str,
     *,
     formula: str,

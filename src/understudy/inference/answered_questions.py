@@ -436,7 +436,7 @@ MOST_SINGLE = 60
 
 
 @dataclass(frozen=True)
-class Question:
+class AskedQuestion:
     """A question as `analyze` takes it.
 
     Attributes:
@@ -462,9 +462,9 @@ class Answered:
     """
 
     kind: QuestionKind
-    answered: dict[tuple[str, ...], Question]
+    answered: dict[tuple[str, ...], AskedQuestion]
     wide: tuple[tuple[str, ...], ...]
-    refused: dict[tuple[str, ...], Question]
+    refused: dict[tuple[str, ...], AskedQuestion]
     asked: int
 
     @property
@@ -492,8 +492,8 @@ def _ask_kind(release: Release, kind: QuestionKind) -> Answered:
         if columns not in widths or counts(widths[columns], kind.found.of_rows[columns])
     }
     worth = [columns for columns in questions if single or columns in narrow]
-    answered: dict[tuple[str, ...], Question] = {}
-    refused: dict[tuple[str, ...], Question] = {}
+    answered: dict[tuple[str, ...], AskedQuestion] = {}
+    refused: dict[tuple[str, ...], AskedQuestion] = {}
     wide = [] if single else [columns for columns in questions if columns not in narrow]
     asked = list(_spread(worth, MOST_SINGLE if single else MOST_ASKED))
     for columns in asked:
@@ -544,7 +544,9 @@ def _spread(each: Sequence[tuple[str, ...]], most: int) -> Iterator[tuple[str, .
         yield from (each[k * len(each) // most] for k in range(most))
 
 
-def question_of(kind: QuestionKind, columns: tuple[str, ...], schema: Schema) -> Question | None:
+def question_of(
+    kind: QuestionKind, columns: tuple[str, ...], schema: Schema
+) -> AskedQuestion | None:
     """Return the question about some columns; None where `analyze` has no such question.
 
     A model has as outcome the column that is a number, or true or false, or else whether a record
@@ -556,7 +558,7 @@ def question_of(kind: QuestionKind, columns: tuple[str, ...], schema: Schema) ->
         schema: of the release.
     """
     if kind.kind not in ("ols", "logit"):
-        return Question(kind.kind, kind.between.join(map(quote_name, columns)))
+        return AskedQuestion(kind.kind, kind.between.join(map(quote_name, columns)))
     plain = [name for name in columns if not is_grouping(schema.columns[name])]
     if kind.kind == "logit":
         plain = [name for name in plain if isinstance(schema.columns[name], Boolean)]
@@ -570,13 +572,13 @@ def question_of(kind: QuestionKind, columns: tuple[str, ...], schema: Schema) ->
         column = schema.columns[outcome]
         assert not isinstance(column, NUMERIC)
         left = f"{{{left} == {level_values(column)[0]!r}}}"
-    return Question(kind.kind, f"{left} ~ {quote_name(other)}")
+    return AskedQuestion(kind.kind, f"{left} ~ {quote_name(other)}")
 
 
-def _of_counts(columns: tuple[str, ...], schema: Schema) -> Question | None:
+def _of_counts(columns: tuple[str, ...], schema: Schema) -> AskedQuestion | None:
     """A model of a number that is never below 0."""
     for outcome, other in (columns, columns[::-1]):
         column = schema.columns[outcome]
         if isinstance(column, Integer | Continuous) and column.bounds[0] >= 0:
-            return Question("poisson", f"{quote_name(outcome)} ~ {quote_name(other)}")
+            return AskedQuestion("poisson", f"{quote_name(outcome)} ~ {quote_name(other)}")
     return None

@@ -213,7 +213,7 @@ def add_bin_bias(pooled: Pooled, least: Pooled, largest: Pooled) -> Pooled:
     )
 
 
-def places_of(records: Sequence[Records], name: str, named: Sequence[float]) -> Floats:
+def record_places(records: Sequence[Records], name: str, named: Sequence[float]) -> Floats:
     """Numbers that each record of several sets could have in a column, shape (places, n)."""
     places = state_places(records[0].schema.columns[name], named, _FEW_PLACES)
     return places.T[:, np.concatenate([one.states[name] for one in records])]

@@ -22,7 +22,7 @@ from understudy.inference.moment_answers import TOTAL_NOTE
 from understudy.inference.noisy_tables import line_of, select_covering
 from understudy.inference.question import SHARES, Estimand
 from understudy.inference.records import Records, is_binned, is_grouping
-from understudy.inference.rules import Facts, merged_columns
+from understudy.inference.rules import RuleFacts, merged_columns
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.release.shape import Kind
@@ -70,7 +70,7 @@ def drop_notes(dropped: tuple[int, ...]) -> Iterator[str]:
         yield f"Records left out because a value is absent, set by set: {counts}."
 
 
-def distortion_notes(facts: Facts) -> Iterator[str]:
+def distortion_notes(facts: RuleFacts) -> Iterator[str]:
     """Note how many records of the sets are misplaced."""
     if facts.together and facts.distortion > _NOTEWORTHY:
         yield (
@@ -110,7 +110,7 @@ def number_notes(
         )
 
 
-def merged_notes(release: Release, facts: Facts, *, counted: bool = False) -> Iterator[str]:
+def merged_notes(release: Release, facts: RuleFacts, *, counted: bool = False) -> Iterator[str]:
     """Name the columns that go together with others only through groups of their states.
 
     Args:

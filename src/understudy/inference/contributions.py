@@ -21,7 +21,7 @@ from scipy import sparse
 
 from understudy._arrays import Z_95, Floats, Integers
 from understudy.errors import InferenceError
-from understudy.inference.noisy_tables import Counts
+from understudy.inference.noisy_tables import NoisyCounts
 from understudy.inference.question import Estimand, Scores
 from understudy.inference.records import ABSENT, Records, cell_points
 from understudy.schema import Schema
@@ -96,7 +96,7 @@ def sum_by(counts: Floats, index: Integers, weights: Floats, n: int) -> Floats:
 
 
 def cell_sampling(
-    table: Counts,
+    table: NoisyCounts,
     scores: CellScores,
     *,
     estimate: Floats,
@@ -143,7 +143,7 @@ def _reach(scores: CellScores, estimate: Floats) -> Floats:
     return np.asarray(largest + np.abs(estimate))
 
 
-def _clipped_variance(table: Counts, scores: CellScores) -> Floats:
+def _clipped_variance(table: NoisyCounts, scores: CellScores) -> Floats:
     """Sampling variance of means by the counts above 0, shape (..., k); 0 for one value alone."""
     k = len(scores.names)
     used = np.flatnonzero(scores.quantity != ABSENT)

@@ -88,7 +88,7 @@ from understudy.inference.combining import Pooled
 from understudy.inference.conditions import require_told
 from understudy.inference.contributions import CellScores, cell_sampling, cell_scores, ratio, sum_by
 from understudy.inference.noisy_tables import (
-    Counts,
+    NoisyCounts,
     marginal,
     pooled_table,
     select_covering,
@@ -150,7 +150,7 @@ class Ratios:
     sampling: Floats
 
 
-def ratios(table: Counts, scores: CellScores) -> Ratios:
+def ratios(table: NoisyCounts, scores: CellScores) -> Ratios:
     """Totals and ratios with their noise and sampling covariances.
 
     Args:
@@ -261,7 +261,7 @@ def estimate_counts(
     return table_estimates(estimand, table, schema, len(used))
 
 
-def table_estimates(estimand: Estimand, table: Counts, schema: Schema, tables: int) -> Counted:
+def table_estimates(estimand: Estimand, table: NoisyCounts, schema: Schema, tables: int) -> Counted:
     """The same from unbiased counts.
 
     Args:
@@ -443,7 +443,7 @@ def urn_ratios(counts: Floats, urns: Urns, scores: CellScores) -> tuple[Ratios, 
     shares = counts / n_rows
     # A cell that no record was drawn into has a share all the same, α/N at least.
     least = np.maximum(shares, prior * urns.behind / mass)
-    sums = ratios(Counts(mass * shares - prior * urns.behind, spread * least), scores)
+    sums = ratios(NoisyCounts(mass * shares - prior * urns.behind, spread * least), scores)
     inside, group = _drawn_shares(shares, scores)
     with np.errstate(divide="ignore", invalid="ignore"):  # of an empty group, NaN
         slopes = (inside - sums.estimate * group) / sums.sizes

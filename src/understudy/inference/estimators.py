@@ -20,7 +20,7 @@ import polars as pl
 from understudy._arrays import Floats
 from understudy.errors import InferenceError, TooFewError
 from understudy.inference import formulas, question, regression_models
-from understudy.inference.bin_bias import Known, places_of, reach, shifts
+from understudy.inference.bin_bias import Known, reach, record_places, shifts
 from understudy.inference.conditions import require_varying
 from understudy.inference.contributions import edge_variance, ratio, sampling_covariance
 from understudy.inference.question import MODELS, SHARES, Estimand, Scores, refuse_derived
@@ -209,7 +209,7 @@ def _model(
     assert known is not None
     named = formulas.constants(estimand.formula)
     within = [records.within(known.schema) for records in kept]
-    moved = {name: places_of(within, name, named) for name in spread}
+    moved = {name: record_places(within, name, named) for name in spread}
     sides = shifts(kind, estimand.formula, laid, moved, results)
     ends = [replace(made, estimates=q, covariances=u, notes=()) for q, u in sides]
     return replace(made, ends=tuple(ends))

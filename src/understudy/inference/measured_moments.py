@@ -58,7 +58,7 @@ from understudy._arrays import Z_95, Floats, Integers
 from understudy.features.grids import LineCells, Numeric, coarse_states, find_limits, is_finer
 from understudy.features.scores import UNIT, Limits
 from understudy.inference.noisy_tables import (
-    Counts,
+    NoisyCounts,
     covers,
     line_of,
     line_schema,
@@ -89,7 +89,7 @@ class NumberCounts:
 
     def __init__(self, measurements: Sequence[Measurement], schema: Schema) -> None:
         self._measurements, self._schema = measurements, schema
-        self._known: dict[str, tuple[Counts, Numeric] | None] = {}
+        self._known: dict[str, tuple[NoisyCounts, Numeric] | None] = {}
 
     def put_to(self, matrix: MomentMatrix, said: Sequence[Said] = ()) -> MomentMatrix:
         """The matrix with the sums of its columns of numbers as counts of cells tell them too.
@@ -115,7 +115,7 @@ class NumberCounts:
         together = Together(joined.entries, joined.noise, joined.off)
         return replace(matrix, numbers=numbers, variances=variances, together=together)
 
-    def _of(self, name: str) -> tuple[Counts, Numeric] | None:
+    def _of(self, name: str) -> tuple[NoisyCounts, Numeric] | None:
         """Counts of the cells of a column, and their column; None where nothing counts them."""
         if name not in self._known:
             self._known[name] = _counts(self._measurements, self._schema, name)
@@ -182,7 +182,7 @@ def bound_excess(
 
 def _counts(
     measurements: Sequence[Measurement], schema: Schema, name: str
-) -> tuple[Counts, Numeric] | None:
+) -> tuple[NoisyCounts, Numeric] | None:
     """Counts of the cells of a column, from its line and its own tables; None without either."""
     line = line_of(measurements, name)
     tables = [one for one in measurements if one.columns == (name,) and covers(one, [name])]
@@ -199,7 +199,7 @@ def _counts(
 
 
 def _told_by_numbers(
-    matrix: MomentMatrix, name: str, column: Numeric, table: Counts, cells: Numeric
+    matrix: MomentMatrix, name: str, column: Numeric, table: NoisyCounts, cells: Numeric
 ) -> Said:
     """Read from counts what they say of the sums of one column."""
     scores, source = matrix.scores, matrix.basis.source
@@ -702,7 +702,7 @@ def positions(cells: Numeric, low: float, high: float) -> tuple[Floats, Floats]:
     return scaled.mean(axis=1), np.diff(scaled, axis=1)[:, 0] / 2
 
 
-def most_of(row: Floats, table: Counts) -> float:
+def most_of(row: Floats, table: NoisyCounts) -> float:
     """A sum over the records that is not negative, or a bit more if noise may have hidden it.
 
     Args:
@@ -715,7 +715,7 @@ def most_of(row: Floats, table: Counts) -> float:
     return max(float(row @ table.counts), 0.0) + _FIRMLY * error
 
 
-def covariance_of(rows: Floats, table: Counts) -> Floats:
+def covariance_of(rows: Floats, table: NoisyCounts) -> Floats:
     """Of the noise in sums of counts, shape (k, k).
 
     Args:

@@ -34,7 +34,7 @@ from understudy.inference.member_slots import (
     cluster_factors,
 )
 from understudy.inference.moment_answers import MeasuredAnswer, answer_of
-from understudy.inference.noisy_tables import Counts, marginal, pooled_table, select_covering
+from understudy.inference.noisy_tables import NoisyCounts, marginal, pooled_table, select_covering
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import (
     OF_MANY,
@@ -96,7 +96,7 @@ class MemberTable(MemberSlots):
         """Members of a synthetic set with a value of each of some columns."""
         return self.members_in(first_parts(self.release.tables)[k], columns)
 
-    def counts(self, columns: Sequence[str]) -> tuple[Counts, int] | None:
+    def counts(self, columns: Sequence[str]) -> tuple[NoisyCounts, int] | None:
         """Noisy counts of the members in each cell of some columns, and from how many tables.
 
         Args:
@@ -123,7 +123,7 @@ class MemberTable(MemberSlots):
             summed.append(self._without_nobody(found.counts, own))
             variances.append(self._without_nobody(found.variances, own))
             tables += len(used)
-        return Counts(np.sum(summed, axis=0), np.sum(variances, axis=0)), tables
+        return NoisyCounts(np.sum(summed, axis=0), np.sum(variances, axis=0)), tables
 
     def heavy(self, columns: Sequence[str]) -> bool:
         """Return whether noise of tables of some columns in a slot may have Laplace tails."""

@@ -52,7 +52,7 @@ from understudy.inference.number_line import Roots, shapes_of
 from understudy.inference.question import MODELS, OF_GROUPS, RATIOS, TWO_WAY, Estimand, group_terms
 from understudy.inference.records import Records, complete_records
 from understudy.inference.regression_models import designs
-from understudy.inference.rules import Facts
+from understudy.inference.rules import RuleFacts
 from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix, Sums
 from understudy.inference.term_moments import (
     NeededTerms,
@@ -901,7 +901,9 @@ _OF_GROUPS = {
 """Kind → how it is estimated, what it is called, and what stands between its groups."""
 
 
-def measured_answer(estimand: Estimand, release: Release, facts: Facts) -> MeasuredAnswer | None:
+def measured_answer(
+    estimand: Estimand, release: Release, facts: RuleFacts
+) -> MeasuredAnswer | None:
     """The answer that the measurements of a release give; None where they have none.
 
     Args:

@@ -144,7 +144,7 @@ class Sources:
 
 
 @dataclass(frozen=True)
-class Counts:
+class NoisyCounts:
     """Unbiased counts of the cells of a marginal, by one table or by several.
 
     No `NoisyTable`: its noise differs between cells and may go together, its cells are in a row,
@@ -168,7 +168,7 @@ def marginal(
     schema: Schema,
     *,
     counts: Floats | None = None,
-) -> Counts:
+) -> NoisyCounts:
     """A measured table, summed over the columns that are not asked for.
 
     Args:
@@ -185,7 +185,7 @@ def marginal(
     lead = counts.shape[:-1]
     shaped = counts.reshape(-1, *domain.sizes)
     allowed = domain.allowed_mask().astype(np.float64)
-    return Counts(
+    return NoisyCounts(
         counts=_sum_to(shaped, axes).reshape(*lead, -1),
         variances=measurement.stddev**2 * _sum_to(allowed[None], axes).reshape(-1),
     )
@@ -199,7 +199,7 @@ def _sum_to(stacked: Floats, axes: list[int]) -> Floats:
     return np.asarray(summed.transpose(0, *(1 + kept.index(axis) for axis in axes)))
 
 
-def pooled_table(tables: Sequence[Counts]) -> Counts:
+def pooled_table(tables: Sequence[NoisyCounts]) -> NoisyCounts:
     """Average tables over the same cells, weighted by inverse variance.
 
     Where a count is free of noise in some tables, these alone are averaged.
@@ -210,7 +210,7 @@ def pooled_table(tables: Sequence[Counts]) -> Counts:
         precise = np.where(exact.any(axis=0), exact, 1 / variances)
     weights = precise / precise.sum(axis=0)
     counts = sum(w * table.counts for w, table in zip(weights, tables, strict=True))
-    return Counts(np.asarray(counts), (weights**2 * variances).sum(axis=0))
+    return NoisyCounts(np.asarray(counts), (weights**2 * variances).sum(axis=0))
 
 
 MOST_CELLS = 2**20
@@ -346,7 +346,7 @@ def line_schema(line: Measurement, schema: Schema) -> Schema:
     return line.bin_schema(alone)
 
 
-def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema) -> Counts:
+def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema) -> NoisyCounts:
     """Counts of the states of a column in the bins of its line, from all that was measured of it.
 
     Args:
@@ -363,7 +363,7 @@ def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema)
     counts, variances = np.zeros((2, fine.size))
     np.add.at(counts, places, line.counts)
     np.add.at(variances, places, own)
-    found = Counts(counts, variances, Sources.independent(own, places, fine.size))
+    found = NoisyCounts(counts, variances, Sources.independent(own, places, fine.size))
     if not tables:
         return found
     table = pooled_table([marginal(one, (name,), schema) for one in tables])
@@ -382,7 +382,7 @@ def column_counts(
     schema: Schema,
     n: tuple[float, float],
     line: Measurement | None = None,
-) -> Counts:
+) -> NoisyCounts:
     """Counts of a column by all that counts its states, or groups of them, and by their number.
 
     Args:
@@ -440,7 +440,7 @@ def _grouped_tables(
             yield one
 
 
-def _fit_sums(table: Counts, rows: Floats, numbers: Floats, variances: Floats) -> Counts:
+def _fit_sums(table: NoisyCounts, rows: Floats, numbers: Floats, variances: Floats) -> NoisyCounts:
     """Counts with the sources of their noise, fitted to what noise of its own says of sums of them.
 
     Args:
@@ -457,10 +457,10 @@ def _fit_sums(table: Counts, rows: Floats, numbers: Floats, variances: Floats) -
     gain = np.asarray(np.linalg.solve(whole[np.ix_(known, known)], shared).T, dtype=np.float64)
     counts = table.counts + gain @ (numbers[known] - rows @ table.counts)
     left = np.maximum(table.variances - np.einsum("ck,kc->c", gain, shared), 0.0)
-    return Counts(counts, left, table.sources.with_sums(gain, rows, variances[known]))
+    return NoisyCounts(counts, left, table.sources.with_sums(gain, rows, variances[known]))
 
 
-def bin_table(tables: Sequence[Measurement], schema: Schema, name: str) -> Counts:
+def bin_table(tables: Sequence[Measurement], schema: Schema, name: str) -> NoisyCounts:
     """Counts of the states of a column by its tables, with the sources of their noise.
 
     Args:

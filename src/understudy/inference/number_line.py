@@ -75,7 +75,7 @@ from understudy.inference.counts import FEWEST, Counted, table_estimates
 from understudy.inference.glm import Shapes
 from understudy.inference.linear import require_firm
 from understudy.inference.noisy_tables import (
-    Counts,
+    NoisyCounts,
     Sources,
     column_counts,
     finest_line,
@@ -243,7 +243,7 @@ _ITERATIONS = 50
 
 
 def line_gini(
-    estimand: Estimand, table: Counts, schema: Schema, tables: int, shown: Floats
+    estimand: Estimand, table: NoisyCounts, schema: Schema, tables: int, shown: Floats
 ) -> Counted:
     """The Gini coefficient of a number in the cells of its line.
 
@@ -395,7 +395,7 @@ class Roots(Untested):
 
 
 def line_deviation(
-    estimand: Estimand, table: Counts, schema: Schema, tables: int, shown: Floats
+    estimand: Estimand, table: NoisyCounts, schema: Schema, tables: int, shown: Floats
 ) -> Counted:
     """The standard deviation of a number in the cells of its line.
 

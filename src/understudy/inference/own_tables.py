@@ -44,7 +44,7 @@ from understudy.inference.conditions import (
 )
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import Counted, estimate_counts, table_estimates
-from understudy.inference.noisy_tables import MOST_CELLS, Counts, counts_states
+from understudy.inference.noisy_tables import MOST_CELLS, NoisyCounts, counts_states
 from understudy.inference.quantiles import count_quantiles, expected_halves
 from understudy.inference.question import SHARES, TWO_WAY, Estimand, group_terms
 from understudy.inference.records import ABSENT, Records
@@ -386,7 +386,7 @@ def expected_parts(
     cells = np.ravel_multi_index([records.states[name] for name in own.columns], sizes)
     counts = np.bincount(cells, minlength=int(np.prod(sizes))).astype(np.float64)
     allowed = told.table(own.columns).allowed_mask().reshape(-1).astype(np.float64)
-    table = Counts(counts, stddev**2 * allowed)
+    table = NoisyCounts(counts, stddev**2 * allowed)
     if estimand.kind in TWO_WAY:
         traits = traits_of(estimand, told)
         crossed = crossed_cells(traits, table, told, estimand.where)

@@ -52,7 +52,7 @@ from understudy.inference.combining import Pooled, require_level
 from understudy.inference.conditions import require_told
 from understudy.inference.counts import FEWEST, Counted
 from understudy.inference.noisy_tables import (
-    Counts,
+    NoisyCounts,
     coarser_table,
     marginal,
     pooled_table,
@@ -206,7 +206,7 @@ def quantiles(
 
 
 def counted_curve(
-    table: Counts,
+    table: NoisyCounts,
     cells: Integers,
     ranges: Ranges,
     probability: float,
@@ -225,7 +225,7 @@ def counted_curve(
         growth: how many times the sampling variance is that of records drawn one by one.
     """
     sources = None if table.sources is None else table.sources.take(cells)
-    kept = Counts(table.counts[..., cells], table.variances[cells], sources)
+    kept = NoisyCounts(table.counts[..., cells], table.variances[cells], sources)
 
     def steps(values: Floats) -> Steps:
         return _counted_steps(kept, values[cells], probability, heavy=heavy, growth=growth)
@@ -233,7 +233,9 @@ def counted_curve(
     return Curve(steps(ranges.low), steps(ranges.high))
 
 
-def _counted_steps(table: Counts, values: Floats, p: float, *, heavy: bool, growth: float) -> Steps:
+def _counted_steps(
+    table: NoisyCounts, values: Floats, p: float, *, heavy: bool, growth: float
+) -> Steps:
     counts = table.counts
     order = np.argsort(values, kind="stable")
     distinct, starts = np.unique(values[order], return_index=True)
@@ -254,7 +256,7 @@ def _counted_steps(table: Counts, values: Floats, p: float, *, heavy: bool, grow
 
 
 def _step_noise(
-    table: Counts, order: Integers, last: Integers, p: float, *, heavy: bool
+    table: NoisyCounts, order: Integers, last: Integers, p: float, *, heavy: bool
 ) -> tuple[Floats, Floats]:
     """Σ v·w² and Σ v²·w⁴ at each step, w the weights of independent noises, shape (K,) each.
 
@@ -380,7 +382,7 @@ def expected_halves(
 
 def table_quantiles(
     estimand: Estimand,
-    table: Counts,
+    table: NoisyCounts,
     schema: Schema,
     tables: int,
     *,

@@ -108,7 +108,7 @@ from understudy.inference.question import (
     group_terms,
 )
 from understudy.inference.records import ABSENT, MOST_POINTS, Records, cell_points, is_binned
-from understudy.inference.rules import Code, Facts, most_distortion, select_rule
+from understudy.inference.rules import RefusalCode, RuleFacts, most_distortion, select_rule
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release, once
 from understudy.release.shape import MOST, Kind
@@ -214,7 +214,7 @@ class RefusedError(InferenceError):
 
     def __init__(
         self,
-        code: Code,
+        code: RefusalCode,
         reason: str,
         advice: Advice | None,
         *,
@@ -241,13 +241,15 @@ def quote_text(text: str) -> str:
     return shlex.quote(text) if set('"$`\\!') & set(text) else f'"{text}"'
 
 
-def unmeasured_refusal(release: Release, facts: Facts, *, bootstrap: bool = False) -> RefusedError:
+def unmeasured_refusal(
+    release: Release, facts: RuleFacts, *, bootstrap: bool = False
+) -> RefusedError:
     """The refusal of a question of `MEASURED_ONLY`, as no measurement of a release answers it."""
     advice = advise(release, facts, bootstrap=bootstrap)
     return RefusedError("not-measured", MEASURED_ONLY[facts.kind], advice, anyway=False)
 
 
-def advise(release: Release, facts: Facts, *, bootstrap: bool = False) -> Advice | None:
+def advise(release: Release, facts: RuleFacts, *, bootstrap: bool = False) -> Advice | None:
     """Advise what would answer a question, if that is known.
 
     Args:

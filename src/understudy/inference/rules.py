@@ -221,7 +221,7 @@ FEWEST_RUNS = 4
 
 
 @dataclass(frozen=True)
-class Facts:
+class RuleFacts:
     """Facts on which the choice of a rule depends; all of it is public.
 
     Attributes:
@@ -285,7 +285,7 @@ class Facts:
 
 def facts_of(
     release: Release, kind: str, columns: Sequence[str], *, additive: bool = False
-) -> Facts:
+) -> RuleFacts:
     """Collect the public facts of a release that matter to an analysis of some columns.
 
     Args:
@@ -300,7 +300,7 @@ def facts_of(
     manifest = release.manifest
     made, kept = manifest.inference, manifest.minimum_count
     moved = kept is not None and kept.touches(columns, release.schema)
-    return Facts(
+    return RuleFacts(
         kind=kind,
         columns=tuple(columns),
         full=n_cells <= MOST_CELLS
@@ -449,7 +449,7 @@ def _cut_off(release: Release) -> frozenset[str]:
     return frozenset(name for rule in apart for group in groups if rule & group for name in group)
 
 
-def shared_reason(facts: Facts) -> str:
+def shared_reason(facts: RuleFacts) -> str:
     """Explain why sets that share one noise forbid an interval."""
     if facts.sets == 1:
         return "one set does not show how much noise and synthesis moved it"
@@ -459,12 +459,12 @@ def shared_reason(facts: Facts) -> str:
     )
 
 
-def total_reason(_facts: Facts) -> str:
+def total_reason(_facts: RuleFacts) -> str:
     """Explain why sets have no totals."""
     return "a total needs a released full noisy table of its columns"
 
 
-def apart_reason(facts: Facts) -> str:
+def apart_reason(facts: RuleFacts) -> str:
     """Explain why columns that were measured apart forbid an interval."""
     if len(facts.columns) == 1:
         return (
@@ -478,7 +478,7 @@ def apart_reason(facts: Facts) -> str:
     )
 
 
-def conditioned_reason(facts: Facts) -> str:
+def conditioned_reason(facts: RuleFacts) -> str:
     """Explain why rules over columns that were measured apart forbid an interval."""
     return (
         "the schema forbids combinations of columns that were measured apart, and leaving these "
@@ -486,7 +486,7 @@ def conditioned_reason(facts: Facts) -> str:
     )
 
 
-def swept_reason(_facts: Facts) -> str:
+def swept_reason(_facts: RuleFacts) -> str:
     """Explain why records drawn column by column forbid an interval."""
     return (
         "the records were drawn column by column, which pulls shares and relations towards an even "
@@ -494,7 +494,7 @@ def swept_reason(_facts: Facts) -> str:
     )
 
 
-def picked_reason(_facts: Facts) -> str:
+def picked_reason(_facts: RuleFacts) -> str:
     """Explain why parameters that were chosen among candidates forbid an interval."""
     return (
         "the records come from a generator that was chosen at random, by how well it suits the "
@@ -502,7 +502,7 @@ def picked_reason(_facts: Facts) -> str:
     )
 
 
-def weighted_reason(_facts: Facts) -> str:
+def weighted_reason(_facts: RuleFacts) -> str:
     """Explain why a model that weighs records forbids an interval."""
     return (
         "the records come from a model of the rows, in which some may weigh less, and nobody "
@@ -510,7 +510,7 @@ def weighted_reason(_facts: Facts) -> str:
     )
 
 
-def shrunk_reason(_facts: Facts) -> str:
+def shrunk_reason(_facts: RuleFacts) -> str:
     """Explain why relations that a penalty made weaker forbid an interval."""
     return (
         "columns were filled in by regressions with a penalty, which makes relations between "
@@ -518,7 +518,7 @@ def shrunk_reason(_facts: Facts) -> str:
     )
 
 
-def moved_reason(facts: Facts) -> str:
+def moved_reason(facts: RuleFacts) -> str:
     """Explain why records that moved for a minimum count forbid an interval."""
     return (
         f"rare combinations of key columns were emptied in the sets for a minimum count, which "
@@ -526,7 +526,7 @@ def moved_reason(facts: Facts) -> str:
     )
 
 
-def merged_reason(facts: Facts) -> str:
+def merged_reason(facts: RuleFacts) -> str:
     """Explain why merged states forbid an interval."""
     return (
         f"rare or neighbouring states of {', '.join(facts.merged)} were merged before they were "
@@ -534,7 +534,7 @@ def merged_reason(facts: Facts) -> str:
     )
 
 
-def distorted_reason(facts: Facts) -> str:
+def distorted_reason(facts: RuleFacts) -> str:
     """Explain why misplaced records forbid an interval."""
     percent = 100 * facts.distortion
     digits = 0 if percent >= 10 else 1
@@ -544,7 +544,7 @@ def distorted_reason(facts: Facts) -> str:
     )
 
 
-def binned_reason(facts: Facts) -> str:
+def binned_reason(facts: RuleFacts) -> str:
     """Explain why bins forbid an interval for a function of unknown computation."""
     return (
         f"of {', '.join(facts.binned)} only bins are known, and what a function makes of numbers "
@@ -552,7 +552,7 @@ def binned_reason(facts: Facts) -> str:
     )
 
 
-def noisy_reason(_facts: Facts) -> str:
+def noisy_reason(_facts: RuleFacts) -> str:
     """Explain why noise that outweighs sampling by far forbids an interval."""
     return (
         "nearly all of the variance is privacy noise, and so much of it pulls relations towards "
@@ -568,7 +568,7 @@ def errorless_reason(names: str) -> str:
     )
 
 
-Code = Literal[
+RefusalCode = Literal[
     "not-measured",
     "not-told",
     "no-delta",
@@ -579,7 +579,7 @@ Code = Literal[
     "beyond-bounds",
     "out-of-domain",
 ]
-CODES: Final[tuple[Code, ...]] = get_args(Code)
+CODES: Final[tuple[RefusalCode, ...]] = get_args(RefusalCode)
 """Why a question is refused, in a word.
 
 * not-measured: nothing that was released has these columns together, or their states one by one.
@@ -625,13 +625,13 @@ class Rule:
     """
 
     name: str
-    applies: Callable[[Facts], bool]
-    reason: Callable[[Facts], str]
+    applies: Callable[[RuleFacts], bool]
+    reason: Callable[[RuleFacts], str]
     valid: bool = True
-    code: Code = "sets-not-valid"
+    code: RefusalCode = "sets-not-valid"
 
 
-def _fresh(facts: Facts) -> bool:
+def _fresh(facts: RuleFacts) -> bool:
     return facts.sets_kind in FRESH and facts.sets > 1
 
 
@@ -691,7 +691,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def select_rule(facts: Facts) -> Rule:
+def select_rule(facts: RuleFacts) -> Rule:
     """The first rule that applies."""
     return next(rule for rule in RULES if rule.applies(facts))
 
@@ -705,7 +705,7 @@ def most_distortion(n_rows: int) -> float:
     return 1 / (2 * math.sqrt(max(n_rows, 1)))
 
 
-def _most_distortion(facts: Facts) -> float:
+def _most_distortion(facts: RuleFacts) -> float:
     """Of tables with redrawn noise a quarter of that.
 
     What is misplaced is estimated from the released counts, in which a cell without records is
@@ -715,7 +715,7 @@ def _most_distortion(facts: Facts) -> float:
     return most_distortion(facts.n_rows) * (0.25 if facts.redrawn else 1.0)
 
 
-def distorts(facts: Facts, stderr: NDArray[np.float64]) -> bool:
+def distorts(facts: RuleFacts, stderr: NDArray[np.float64]) -> bool:
     """Return whether misplaced records could move a share by more than its standard error.
 
     A share is between 0 and 1, so a share δ of misplaced records moves it by δ at most; a rare
@@ -731,7 +731,7 @@ def distorts(facts: Facts, stderr: NDArray[np.float64]) -> bool:
     return facts.kind in shares and bool((facts.distortion > stderr / 2).any())
 
 
-def outweighs(facts: Facts, share: NDArray[np.float64]) -> bool:
+def outweighs(facts: RuleFacts, share: NDArray[np.float64]) -> bool:
     """Return whether noise so outweighs sampling that the model's pull may bias an estimate.
 
     A model of greatest entropy lets a count stay behind its noisy value by an amount in proportion

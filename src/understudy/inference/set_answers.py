@@ -42,7 +42,7 @@ from understudy.inference.quantiles import Curve, Quantiles, Steps, quantiles
 from understudy.inference.question import Estimand
 from understudy.inference.records import Records
 from understudy.inference.refusals import Advice, RefusedError, advise
-from understudy.inference.rules import Facts, errorless_reason, merged_columns, select_rule
+from understudy.inference.rules import RuleFacts, errorless_reason, merged_columns, select_rule
 from understudy.release.measurement import groups_of
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
@@ -133,7 +133,7 @@ class SetAnswer:
     dropped: tuple[int, ...]
 
 
-def set_answer(question: Question, release: Release, facts: Facts) -> SetAnswer:
+def set_answer(question: Question, release: Release, facts: RuleFacts) -> SetAnswer:
     """Combine the answers of the sets.
 
     Args:

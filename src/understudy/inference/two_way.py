@@ -115,10 +115,10 @@ from understudy.inference.linear import (
     require_firm,
 )
 from understudy.inference.measured_moments import REASON, RULE, matrix_of
-from understudy.inference.noisy_tables import Counts, marginal, pooled_table, select_covering
+from understudy.inference.noisy_tables import NoisyCounts, marginal, pooled_table, select_covering
 from understudy.inference.question import Estimand, group_terms
 from understudy.inference.records import ABSENT, Records
-from understudy.inference.rules import COUNTS_REASON, Facts
+from understudy.inference.rules import COUNTS_REASON, RuleFacts
 from understudy.inference.second_moments import LostInNoiseError, MomentMatrix
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
@@ -243,7 +243,7 @@ class NoisyCells:
 
 
 def noisy_cells(
-    traits: Sequence[Trait], release: Release, facts: Facts, where: str = ""
+    traits: Sequence[Trait], release: Release, facts: RuleFacts, where: str = ""
 ) -> NoisyCells | None:
     """The counts with the least noise that a release has; None where it has none.
 
@@ -320,7 +320,7 @@ def table_cells(
 
 def crossed_cells(
     traits: Sequence[Trait],
-    table: Counts,
+    table: NoisyCounts,
     schema: Schema,
     where: str = "",
     *,

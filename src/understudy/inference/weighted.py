@@ -78,7 +78,7 @@ from understudy.inference.moment_answers import (
     pool_parts,
     terms_of,
 )
-from understudy.inference.noisy_tables import Counts, marginal, pooled_table
+from understudy.inference.noisy_tables import NoisyCounts, marginal, pooled_table
 from understudy.inference.own_tables import own_records, own_table, tables_that_tell
 from understudy.inference.question import RATIOS, SHARES, Estimand, is_of_many
 from understudy.inference.records import ABSENT, Records
@@ -110,8 +110,8 @@ class WeightedCells:
     """
 
     schema: Schema
-    plain: Counts
-    squared: Counts
+    plain: NoisyCounts
+    squared: NoisyCounts
     groups: GroupSums | None = None
 
 
@@ -133,7 +133,7 @@ def weighted_cells(
         if one.kind is Kind.WEIGHTED_TABLE:
             alike.setdefault(_states_of(one, estimand.columns), []).append(one)
     for own in alike.values():
-        found = dict[tuple[int, bool], list[Counts]]()
+        found = dict[tuple[int, bool], list[NoisyCounts]]()
         told = schema
         for table, told, _ in tables_that_tell(estimand, own, schema, weighted=True):
             weighting = table.weighting
@@ -157,7 +157,7 @@ def _states_of(table: Measurement, columns: Sequence[str]) -> str:
     return repr([{name: one[name] for name in columns if name in one} for one in own])
 
 
-def _by_group(table: Counts, groups: int, by: str) -> GroupSums:
+def _by_group(table: NoisyCounts, groups: int, by: str) -> GroupSums:
     """The cells of each random group, of a table whose last axis they are."""
     numbers = table.counts.reshape(-1, groups).T
     return GroupSums(by, numbers, table.variances.reshape(-1, groups)[:, 0])
@@ -179,7 +179,7 @@ def expected_cells(
     """
     allowed = schema.table(columns).allowed_mask().reshape(-1).astype(np.float64)
     plain, squared = (
-        Counts(own, stddevs[power, False] ** 2 * allowed)
+        NoisyCounts(own, stddevs[power, False] ** 2 * allowed)
         for power, own in zip((1, 2), sums, strict=True)
     )
     groups, by = None, schema.design.groups
@@ -326,7 +326,7 @@ def is_weighted(release: Release) -> bool:
     return any(one.weighting is not None for one in release.measurements)
 
 
-Matrix = TypeVar("Matrix", MomentMatrix, TermMatrix, SlotMoments, Counts)
+Matrix = TypeVar("Matrix", MomentMatrix, TermMatrix, SlotMoments, NoisyCounts)
 
 
 @dataclass(frozen=True)

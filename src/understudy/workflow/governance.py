@@ -63,7 +63,7 @@ BY_VARIABLE: Final = "UNDERSTUDY_BY"
 
 
 @dataclass(frozen=True)
-class Account:
+class ChargedPopulation:
     """The population that a table is of, in its ledger.
 
     Attributes:
@@ -77,7 +77,9 @@ class Account:
     by: str
 
 
-def account_of(schema: Schema, ledger: str | Path | None, by: str | None = None) -> Account | None:
+def account_of(
+    schema: Schema, ledger: str | Path | None, by: str | None = None
+) -> ChargedPopulation | None:
     """The account that a run on a table is charged to; None where no ledger governs it.
 
     Args:
@@ -111,7 +113,7 @@ def account_of(schema: Schema, ledger: str | Path | None, by: str | None = None)
     opened = PopulationLedger.open(str(url))
     opened.population(population)
     told = os.environ.get(BY_VARIABLE, "") if by is None else by
-    return Account(opened, population, told)
+    return ChargedPopulation(opened, population, told)
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class Outlay:
     """
 
     cost: Cost
-    account: Account | None
+    account: ChargedPopulation | None
     reserved: int | None = None
 
     @property
@@ -223,7 +225,7 @@ _NEW: Final = Standing("open", 0, Fraction(0), "", "")
 
 
 @dataclass
-class Spending:
+class RunSpending:
     """The spending of one run, as its population's ledger is told; without one nothing happens.
 
     Attributes:
@@ -319,7 +321,7 @@ def reserve_cost(
     journal: Journal | None = None,
     *,
     left: Fraction | None = None,
-) -> Iterator[Spending]:
+) -> Iterator[RunSpending]:
     """Reserve what a run may cost, or go on with what an earlier run reserved.
 
     A run that ends in an error settles to what was charged, unless a checkpoint holds what came of
@@ -341,7 +343,7 @@ def reserve_cost(
     """
     account = outlay.account
     if account is None:
-        yield Spending()
+        yield RunSpending()
         return
     reservation, known = _resume_reservation(account, journal) or (None, _NEW)
     if reservation is None:
@@ -354,7 +356,7 @@ def reserve_cost(
             "none."
         )
     cost = RunCost(outlay.cost.accounting, outlay.cost.amount if left is None else left)
-    kept = Spending(reservation, journal, known, cost, by=account.by)
+    kept = RunSpending(reservation, journal, known, cost, by=account.by)
     try:
         yield kept
     except BaseException as error:
@@ -372,7 +374,9 @@ def _void(reservation: Reservation, by: str, error: BaseException) -> None:
         error.add_note(f"Reservation {reservation.number} could not be closed and counts whole.")
 
 
-def _take_reservation(outlay: Outlay, account: Account, what: str, request: str) -> Reservation:
+def _take_reservation(
+    outlay: Outlay, account: ChargedPopulation, what: str, request: str
+) -> Reservation:
     """Take the reservation that was made for this very request beforehand, or make one."""
     if outlay.reserved is None:
         return account.ledger.reserve(
@@ -389,7 +393,7 @@ def _take_reservation(outlay: Outlay, account: Account, what: str, request: str)
 
 
 def _resume_reservation(
-    account: Account, journal: Journal | None
+    account: ChargedPopulation, journal: Journal | None
 ) -> tuple[Reservation, Standing] | None:
     """The reservation of a checkpoint that has the charges of the ledger, and how it stands."""
     number = None if journal is None else journal.notes.get(_OWN)

@@ -237,7 +237,7 @@ class DividedPlaces:
 Placing = Places | HeapedPlaces | DividedPlaces
 
 
-def places_of(
+def placings_of(
     measurements: Sequence[Measurement],
     schema: Schema,
     rows: tuple[float, float],

@@ -65,7 +65,7 @@ from understudy.schema.base import Code, same_value, text_of
 from understudy.schema.columns import Cells
 from understudy.schema.expressions import Expression, faults_of, times_as_places, values_of
 from understudy.workflow.analyze import model_of, rebuildable, request_again
-from understudy.workflow.numbers import Placing, place_numbers, places_of
+from understudy.workflow.numbers import Placing, place_numbers, placings_of
 from understudy.workflow.request import Request
 
 Span = tuple[float, float]
@@ -383,7 +383,7 @@ class ReleasedModel:
             raise MethodError(_refusal(manifest.method, why_not(request_again(release))))
         method = configure(manifest.method, manifest.options)
         rows = float(manifest.n_rows), manifest.inference.rows_stddev
-        places = places_of(release.behind_sets, schema, rows, method)
+        places = placings_of(release.behind_sets, schema, rows, method)
         whole = model.sample(min(max(manifest.n_rows, LEAST), _TRIED), np.random.default_rng(0))
         at = {name: j for j, name in enumerate(schema.names)}
         settled = {name: own.settle(whole.states[at[name]]) for name, own in places.items()}

@@ -95,7 +95,7 @@ from understudy.workflow.gates import (
     telling_what_was_spent,
 )
 from understudy.workflow.governance import Outlay, digest_of, outlay_of, reserve_cost
-from understudy.workflow.numbers import Placing, place_numbers, places_of
+from understudy.workflow.numbers import Placing, place_numbers, placings_of
 from understudy.workflow.options import (
     Progress,
     RunOptions,
@@ -479,7 +479,7 @@ def measure_and_draw(
     measurements = measurements_of(gate, prepared.schema)
     followed = followed_by(request, prepared.schema, measurements)
     rows = float(n_rows.value), n_rows.noise.stddev
-    places = places_of(followed, prepared.schema, rows, request.method)
+    places = placings_of(followed, prepared.schema, rows, request.method)
     decoder = Decoder(places, prepared.schema)
     tables, one_ways, kept = drawn_tables(
         models, n_rows.value, decoder, drawing, tell, asked=request.minimum_count

@@ -11,7 +11,7 @@ from understudy.data.table import Table
 from understudy.demo import demo_data, demo_schema
 from understudy.dp.confidential import Internal
 from understudy.errors import DataError, MethodError
-from understudy.evaluate.attack_setup import numbers_of, places_of
+from understudy.evaluate.attack_setup import numbers_of, scale_places
 from understudy.evaluate.attacks import Intruder, assess
 from understudy.release.decoding import decode
 
@@ -233,11 +233,11 @@ def test_an_evaluation_holds_the_risks(halves, private):
 
 def test_states_stand_at_their_places(schema):
     city, age, member, grade = schema.columns.values()
-    assert places_of(city).tolist() == [-1] * 6
-    assert places_of(member).tolist() == [0, 1, -1]
-    np.testing.assert_allclose(places_of(grade), [0, 0.25, 0.5, 0.75, 1, -1])
-    np.testing.assert_allclose(places_of(age)[:3], [0, 1 / 9, 2 / 9])
-    assert places_of(age)[10:].tolist() == [-1, -1]
+    assert scale_places(city).tolist() == [-1] * 6
+    assert scale_places(member).tolist() == [0, 1, -1]
+    np.testing.assert_allclose(scale_places(grade), [0, 0.25, 0.5, 0.75, 1, -1])
+    np.testing.assert_allclose(scale_places(age)[:3], [0, 1 / 9, 2 / 9])
+    assert scale_places(age)[10:].tolist() == [-1, -1]
     assert numbers_of(city) is None
     np.testing.assert_allclose(numbers_of(age)[:10], np.arange(10))
     assert np.isnan(numbers_of(age)[10:]).all()

@@ -16,7 +16,7 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.inference import formulas, regression_models
-from understudy.inference.bin_bias import Known, add_bin_bias, end_scores, places_of, reach
+from understudy.inference.bin_bias import Known, add_bin_bias, end_scores, reach, record_places
 from understudy.inference.bootstrap import Replicates, summarise_replicates
 from understudy.inference.combining import Pooled
 from understudy.inference.contributions import cell_scores
@@ -219,7 +219,7 @@ def test_an_adversary_comes_near_the_bounds_and_not_beyond(kind, formula, name):
     records = Records.of(table, SCHEMA, asked.columns)
     laid = regression_models.designs(kind, formula, [records.frame()])
     own = regression_models.influences(kind, *laid.pairs[0], here.estimates[0])
-    places = places_of([records], name, ())
+    places = record_places([records], name, ())
 
     def design(numbers):
         other = records.frame().assign(**{name: numbers})
@@ -422,7 +422,7 @@ def rows_of(seed):
 
 def test_places_are_those_of_each_record():
     records = [Records.of(rows(20, seed), SCHEMA, ("x",)) for seed in (1, 2)]
-    places = places_of(records, "x", (3.1,))
+    places = record_places(records, "x", (3.1,))
     numbers = np.concatenate([one.numbers["x"] for one in records])
     assert places.shape[1] == 40
     assert (np.floor(places / 0.25) == np.floor(numbers / 0.25)).all()

@@ -7,7 +7,7 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.errors import InferenceError
-from understudy.inference.noisy_tables import Counts, Sources
+from understudy.inference.noisy_tables import NoisyCounts, Sources
 from understudy.inference.number_line import line_gini
 from understudy.inference.question import parse
 from understudy.inference.refusals import RefusedError
@@ -48,7 +48,7 @@ def cells_of(numbers, schema, stddev=0.0, rng=None):
     sources = each.with_sums(gain, np.zeros((1, own.size)), np.array([stddev**2]))
     mix = sources.weights(np.eye(own.size))
     noise = 0.0 if rng is None else stddev * mix @ rng.standard_normal(own.size + 1)
-    return Counts(counts + noise, mix**2 @ sources.variances, sources)
+    return NoisyCounts(counts + noise, mix**2 @ sources.variances, sources)
 
 
 def answer(numbers, schema, stddev=0.0, rng=None, formula=None, shown=None):

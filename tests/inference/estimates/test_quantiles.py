@@ -18,7 +18,7 @@ from understudy.dp.distributions import DiscreteLaplace
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InferenceError
 from understudy.inference.bin_bias import Ranges, record_ranges, value_ranges
-from understudy.inference.noisy_tables import Counts
+from understudy.inference.noisy_tables import NoisyCounts
 from understudy.inference.quantiles import Curve, counted_curve, counted_estimate
 from understudy.inference.question import parse
 from understudy.inference.records import Records
@@ -64,7 +64,7 @@ def test_intervals_from_noisy_counts_cover(name):
     for n in (200, 1_000, 5_000):
         for epsilon in (0.5, 1, 5):
             counts, variance = noisy_counts(distribution, n, epsilon, REPETITIONS, n)
-            table = Counts(counts, np.full(len(distribution), variance))
+            table = NoisyCounts(counts, np.full(len(distribution), variance))
             for p in (0.1, 0.5, 0.9):
                 curve = counted_curve(table, np.arange(6), exact(range(6)), p, heavy=True)
                 low, high = curve.interval(0.95)
@@ -93,7 +93,7 @@ def test_noise_of_one_cell_is_given_its_tails():
     noise = DiscreteLaplace(Fraction(1_000))
     drawn = noise.sample(20_000, SeededRandomness(3)).astype(float)
     counts = np.stack([5_000 + drawn, np.full(20_000, 5_000.0)], axis=1)
-    table = Counts(counts, np.array([noise.stddev**2, 0.0]))
+    table = NoisyCounts(counts, np.array([noise.stddev**2, 0.0]))
     curve = counted_curve(table, np.arange(2), exact([0, 1]), 0.5, heavy=True)
     thin = counted_curve(table, np.arange(2), exact([0, 1]), 0.5, heavy=False)
     least = 0.95 - 4.5 * np.sqrt(0.05 * 0.95 / 20_000)
@@ -109,7 +109,7 @@ def test_bins_are_covered_as_a_whole():
     ranges = Ranges(("x",), np.zeros(4, dtype=int), edges[:-1], edges[1:], edges[:-1] + 1, k)
     for n, epsilon in ((200, 1), (5_000, 5)):
         counts, variance = noisy_counts(distribution, n, epsilon, REPETITIONS, 7)
-        table = Counts(counts, np.full(4, variance))
+        table = NoisyCounts(counts, np.full(4, variance))
         for p in (0.1, 0.5, 0.69, 0.95):
             low, high = counted_curve(table, k, ranges, p, heavy=True).interval(0.95)
             within = true_quantile(distribution, p)

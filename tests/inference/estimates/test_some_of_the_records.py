@@ -12,7 +12,7 @@ from understudy.inference.conditions import UntoldError
 from understudy.inference.counts import table_estimates
 from understudy.inference.declared import declared_analyses
 from understudy.inference.estimators import estimate_sets
-from understudy.inference.noisy_tables import Counts
+from understudy.inference.noisy_tables import NoisyCounts
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import parse, split_condition
 from understudy.inference.question_file import question_file
@@ -60,7 +60,7 @@ def exact_table(rows, columns):
         assert codes[-1].max() < declared.size
     sizes = [SCHEMA.columns[name].size for name in columns]
     counts = np.bincount(np.ravel_multi_index(codes, sizes), minlength=int(np.prod(sizes)))
-    return Counts(counts.astype(float), np.zeros(len(counts)))
+    return NoisyCounts(counts.astype(float), np.zeros(len(counts)))
 
 
 MEANS = [

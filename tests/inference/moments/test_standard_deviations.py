@@ -11,7 +11,7 @@ from night import NIGHT
 from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference.moment_answers import answer_of
-from understudy.inference.noisy_tables import Counts, Sources
+from understudy.inference.noisy_tables import NoisyCounts, Sources
 from understudy.inference.number_line import line_deviation
 from understudy.inference.question import parse
 from understudy.inference.records import Records
@@ -80,7 +80,7 @@ def test_what_varies_too_little_is_lost(moments_of):
 def cells_of(numbers, stddev, rng):
     counts = np.bincount(numbers, minlength=10) + stddev * rng.standard_normal(10)
     variances = np.full(10, stddev**2)
-    return Counts(counts, variances, Sources.independent(variances, np.arange(10), 10))
+    return NoisyCounts(counts, variances, Sources.independent(variances, np.arange(10), 10))
 
 
 def test_exact_counts_of_each_number_have_it():
@@ -117,7 +117,7 @@ def test_wherever_in_its_cell_a_number_lies_the_interval_holds_it():
     estimand = parse("std", "pay", schema)
     variances = np.zeros(3)
     sources = Sources.independent(variances, np.arange(3), 3)
-    counts = Counts(np.array([1200.0, 800.0, 0.0]), variances, sources)
+    counts = NoisyCounts(np.array([1200.0, 800.0, 0.0]), variances, sources)
     (low,), (high,) = line_deviation(estimand, counts, schema, 1, 10 * SHOWN).pooled.interval()
     for first, second in [(0, 80), (39, 40), (20, 60), (0, 40), (39, 80)]:
         spread = np.repeat([first, second], [1200, 800]).std()

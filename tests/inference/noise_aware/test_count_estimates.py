@@ -17,7 +17,7 @@ from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InferenceError
 from understudy.inference.contributions import cell_scores, edge_variance, sum_by
 from understudy.inference.counts import estimate_counts, ratios
-from understudy.inference.noisy_tables import Counts, marginal, pooled_table
+from understudy.inference.noisy_tables import NoisyCounts, marginal, pooled_table
 from understudy.inference.quantiles import count_quantiles
 from understudy.inference.question import parse
 from understudy.inference.records import grid_numbers
@@ -225,8 +225,8 @@ def test_tables_are_pooled_by_inverse_variance(schema, measured, counts):
 
 
 def test_counts_without_noise_outweigh_noisy_ones():
-    noisy = Counts(np.array([10.0, 0.0]), np.array([4.0, 0.0]))
-    exact = Counts(np.array([12.0, 0.0]), np.array([0.0, 0.0]))
+    noisy = NoisyCounts(np.array([10.0, 0.0]), np.array([4.0, 0.0]))
+    exact = NoisyCounts(np.array([12.0, 0.0]), np.array([0.0, 0.0]))
     found = pooled_table([noisy, exact, exact])
     assert found.counts.tolist() == [12, 0]
     assert found.variances.tolist() == [0, 0]

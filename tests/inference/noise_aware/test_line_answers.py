@@ -21,7 +21,7 @@ from understudy.inference.bin_bias import value_ranges
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import ratios, table_estimates
 from understudy.inference.noisy_tables import (
-    Counts,
+    NoisyCounts,
     column_counts,
     finest_line,
     line_of,
@@ -252,7 +252,7 @@ def repeated(name, rng, population):
     drawn = rng.multinomial(N, shares / shares.sum(), REPETITIONS)
     noise = rng.normal(size=(REPETITIONS, len(sources.variances))) * np.sqrt(sources.variances)
     mix = sources.weights(np.eye(len(shares))).T
-    return Counts(drawn + noise @ mix, noisy.variances, sources), fine
+    return NoisyCounts(drawn + noise @ mix, noisy.variances, sources), fine
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -285,7 +285,9 @@ def test_shares_of_whole_cells_cover(name):
     missed = np.abs(sums.estimate[:, 0] - (known >= edge).mean()) > 1.96 * stderr
     assert 1 - missed.mean() >= LEAST
     assert (sums.noise > 0).all()
-    alone = ratios(Counts(table.counts, table.variances), scores)  # as if cells were independent
+    alone = ratios(
+        NoisyCounts(table.counts, table.variances), scores
+    )  # as if cells were independent
     assert (sums.noise < alone.noise).mean() > 0.99
 
 
@@ -298,7 +300,7 @@ def test_a_share_that_cuts_a_cell_covers():
     asked = parse("proportion", "x > 7400", fine)
     truth, missed, times = (population > 7400).mean(), 0, 150
     for counts in table.counts[:times]:
-        found = table_estimates(asked, Counts(counts, table.variances, table.sources), fine, 2)
+        found = table_estimates(asked, NoisyCounts(counts, table.variances, table.sources), fine, 2)
         low, high = found.pooled.interval()
         missed += not low[0] <= truth <= high[0]
         assert found.pooled.bias[0] > 0

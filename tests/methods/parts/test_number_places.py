@@ -11,7 +11,7 @@ from understudy.methods.registry import METHODS
 from understudy.models.model import InferenceFacts
 from understudy.release.shape import Kind
 from understudy.schema import Schema
-from understudy.workflow.numbers import Places, places_of
+from understudy.workflow.numbers import Places, placings_of
 
 ROWS = 20_000.0, 0.0
 SCHEMA = Schema.loads(
@@ -71,7 +71,7 @@ def test_the_mean_of_the_records_lies_within_its_measured_error(release):
 
 
 def test_states_and_absences_stay_as_they_were_drawn(release):
-    places = places_of(release.measurements, SCHEMA, ROWS, METHODS["marginals"]())["pay"]
+    places = placings_of(release.measurements, SCHEMA, ROWS, METHODS["marginals"]())["pay"]
     states = np.array([0, 1, 2, 3, 3, 2, 1] * 50)  # the spike, both bins, absent
     placed = places.numbers(states, np.random.default_rng(1))
     order = [one.low for one in SCHEMA.columns["pay"].intervals]
@@ -85,7 +85,7 @@ def test_states_and_absences_stay_as_they_were_drawn(release):
 
 
 def test_numbers_that_a_model_draws_are_its_own(release):
-    assert places_of(release.measurements, SCHEMA, ROWS, Modelling()) == {}
+    assert placings_of(release.measurements, SCHEMA, ROWS, Modelling()) == {}
 
 
 def test_noise_alone_makes_no_shape():
@@ -93,7 +93,7 @@ def test_noise_alone_makes_no_shape():
     release = us.synthesize(
         rows(300, 2), SCHEMA, epsilon="0.02", delta="1e-6", insecure_noise_seed=3
     )
-    places = places_of(release.measurements, SCHEMA, ROWS, METHODS["marginals"]())["pay"]
+    places = placings_of(release.measurements, SCHEMA, ROWS, METHODS["marginals"]())["pay"]
     wide = [k for k, one in enumerate(places.fine.intervals) if not one.spike]
     for state in np.unique(places.bins[wide]):
         own = places.weights[(places.bins == state)]
@@ -102,7 +102,7 @@ def test_noise_alone_makes_no_shape():
 
 @pytest.mark.parametrize("wanted", [5.0, 21.0, 30.0, 60.0])
 def test_a_measured_mean_is_met_as_far_as_bins_allow(release, wanted):
-    found = places_of(release.measurements, SCHEMA, ROWS, METHODS["marginals"]())["pay"]
+    found = placings_of(release.measurements, SCHEMA, ROWS, METHODS["marginals"]())["pay"]
     places = Places(found.fine, found.bins, found.weights, (wanted, 0.5))
     states = np.random.default_rng(1).choice(3, 20_000, p=[0.1, 0.45, 0.45])
     mean = places.numbers(states, np.random.default_rng(2)).mean()
@@ -129,6 +129,6 @@ def test_whole_numbers_where_hardly_anybody_is():
     (line,) = (one for one in release.measurements if one.kind is Kind.LINE)
     few = np.where(np.arange(len(line.counts)) < 48, line.counts, 0)
     few[48] = 4  # of the 16 cells of the last bin, in all
-    places = places_of([replace(line, counts=few)], schema, ROWS, METHODS["marginals"]())
+    places = placings_of([replace(line, counts=few)], schema, ROWS, METHODS["marginals"]())
     assert places["wealth"].weights[places["wealth"].bins == 3] == pytest.approx(0.25, rel=1e-4)
     assert not np.isnan(places["wealth"].numbers(np.arange(4), np.random.default_rng(1))).any()
