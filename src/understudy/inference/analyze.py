@@ -317,19 +317,19 @@ def _check_records(
     analysis: Analysis, release: Release, question: Question, *, anyway: bool
 ) -> Analysis:
     """An answer with room for the records that it lacks, or its refusal; no ends are looked for."""
-    doubt, cut, counting, notes = refusals.check_bounds(
+    bounds = refusals.check_bounds(
         release, question, analysis.pooled, analysis.level, analysis.cut_off
     )
     pooled, lacking, said = refusals.answer_with_room(release, question, analysis.pooled)
-    doubt = lacking or doubt
+    doubt = lacking or bounds.refusal
     if doubt is not None and not anyway:
         raise doubt
     analysis = replace(
         analysis,
         pooled=pooled,
-        cut_off=cut,
-        counting=counting,
-        notes=(*analysis.notes, *notes, *said),
+        cut_off=bounds.cut,
+        counting=bounds.counting,
+        notes=(*analysis.notes, *bounds.notes, *said),
     )
     if doubt is not None and analysis.valid:
         analysis = replace(analysis, valid=False, reason=f"{STAMP}: {doubt.reason}")

@@ -415,9 +415,26 @@ def beyond_line(release: Release, name: str) -> tuple[OutOfBounds, ...]:
     return () if line is None else beyond(line, release)
 
 
+@dataclass(frozen=True)
+class BoundsCheck:
+    """What declared bounds, and narrower limits, mean for an answer.
+
+    Attributes:
+        refusal: of what would say nothing; None for an answer.
+        cut: column → limits, where its numbers are cut off.
+        counting: these in words; "" if there are none.
+        notes: what else to know of them.
+    """
+
+    refusal: RefusedError | None
+    cut: Limits
+    counting: str = ""
+    notes: tuple[str, ...] = ()
+
+
 def check_bounds(
     release: Release, question: Question, pooled: Pooled, level: float, cut: Limits
-) -> tuple[RefusedError | None, Limits, str, tuple[str, ...]]:
+) -> BoundsCheck:
     """Find where an answer is one of numbers that are cut off, and what else to know of them.
 
     What is said of numbers that are cut off at their bounds is true under that name, however many
@@ -429,9 +446,6 @@ def check_bounds(
         pooled: the answer.
         level: of its intervals.
         cut: column → narrower limits, where its numbers were cut off when they were measured.
-
-    Returns:
-        A refusal or None; column → limits, where numbers are cut off; these in words; and notes.
     """
     numbers = _numbers_of(question, release.schema)
     noted = [_cut_note(release, name, ends) for name, ends in cut.items()]
@@ -447,7 +461,7 @@ def check_bounds(
     if any(_asks_beyond(question, one) for one in doubtful):
         certain = tuple(dict.fromkeys(one.column for one in doubtful if one.certain))
         advice = Advice("bounds", certain) if certain else _closer_count(release, doubtful)
-        return RefusedError("beyond-bounds", _beyond_words(doubtful), advice), cut, "", ()
+        return BoundsCheck(RefusedError("beyond-bounds", _beyond_words(doubtful), advice), cut)
     if doubtful:
         noted.append(f"{_beyond_words(doubtful)}. A second, wider bound would tell of the rest.")
     if likely := [one for one in rests if one not in doubtful]:
@@ -466,7 +480,8 @@ def check_bounds(
     )
     bounds = {one.column: _bounds_of(release.schema, one.column) for one in doubtful}
     cut = {**bounds, **cut}
-    return None, cut, counting_words(release.schema, cut, doubtful), tuple(noted)
+    counting = counting_words(release.schema, cut, doubtful)
+    return BoundsCheck(None, cut, counting, tuple(noted))
 
 
 def _asks_beyond(question: Question, one: OutOfBounds) -> bool:

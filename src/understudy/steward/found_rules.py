@@ -381,13 +381,12 @@ def _is_function(target: _Seen, source: _Seen, least: float) -> bool:
         pairs = np.unique(of * target.n_different + own)
         if len(pairs) > len(np.unique(of)):
             return False
-    n_beyond = len(of) - len(pairs)
-    told = n_beyond * target.bits
-    if isinstance(source.column, NUMERIC):
-        groups = np.bincount(pairs % target.n_different, minlength=target.n_different)
-        told += _bits_of_order(groups)
-        n_beyond = len(of)
-    return n_beyond >= _LEAST_ROWS and told >= least
+    n_repeats = len(of) - len(pairs)  # rows whose value of the source was met before
+    told = n_repeats * target.bits
+    if not isinstance(source.column, NUMERIC):
+        return n_repeats >= _LEAST_ROWS and told >= least
+    groups = np.bincount(pairs % target.n_different, minlength=target.n_different)
+    return len(of) >= _LEAST_ROWS and told + _bits_of_order(groups) >= least
 
 
 def _lies_in_runs(target: _Seen, source: _Seen) -> bool:
