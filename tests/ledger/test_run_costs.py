@@ -5,8 +5,7 @@ from fractions import Fraction
 import pytest
 
 from made_ledgers import REQUEST, adults
-from understudy.checkpoint.journal import RunSpending as Words
-from understudy.checkpoint.journal import pack
+from understudy.checkpoint.journal import JournalCost, pack
 from understudy.dp.accountant import CHOICE, Entry, RunCost
 from understudy.dp.budget import gdp_within
 from understudy.errors import LedgerError
@@ -50,7 +49,7 @@ def test_a_run_that_spends_all_counts_its_budget(ledger):
 
 def test_a_killed_run_says_what_it_cost():
     request = {"epsilon": "1", "delta": "1e-6", "accounting": "gdp"}
-    words, price = Words(request), BUDGET / 10
+    words, price = JournalCost(request), BUDGET / 10
     words.add([{"kind": "charge", "entry": pack(entry(1, price))}])
     assert str(words).startswith(f"{-(-100 * Fraction(alone(price)) // BUDGET)} % of ε = 1")
 

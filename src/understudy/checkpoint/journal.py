@@ -329,7 +329,7 @@ class JournalCost:
         request: of their journal; it states the budget, unless a program of its own made it.
 
     Example:
-        >>> str(Spending({"epsilon": "1", "delta": "0", "accounting": "pure"}))
+        >>> str(JournalCost({"epsilon": "1", "delta": "0", "accounting": "pure"}))
         'ε = 0 of 1'
     """
 

@@ -389,7 +389,7 @@ def terms_of(schema: Schema, budget: Budget) -> PublicContext:
     return PublicContext(view=CodedView(schema=schema), budget=budget, left=budget.amount)
 
 
-MOST_CELLS: Final = 2**24
+MOST_HELD: Final = 2**24
 """Occupied cells of a huge table that are held at once, at a few dozen bytes each."""
 
 
@@ -452,12 +452,12 @@ class SecretRows:
         return self._secret_engine.count_occupied(self.view.places(columns)).expose()
 
     def cells_in_parts(self, columns: tuple[str, ...]) -> Iterator[ExactCells]:
-        """The same, `MOST_CELLS` at a time at most, ascending; at least one part."""
+        """The same, `MOST_HELD` at a time at most, ascending; at least one part."""
         places, start = self.view.places(columns), 0
         while True:
-            part = self._secret_engine.count_occupied(places, start=start, most=MOST_CELLS).expose()
+            part = self._secret_engine.count_occupied(places, start=start, most=MOST_HELD).expose()
             yield part
-            if len(part.codes) < MOST_CELLS:
+            if len(part.codes) < MOST_HELD:
                 return
             start = int(part.codes[-1]) + 1
 

@@ -63,7 +63,7 @@ from scipy.special import chdtrc, chdtri, fdtrc, ndtr
 from understudy._arrays import Codes, Flags, Floats, Integers
 from understudy.errors import InferenceError
 from understudy.evaluate.comparison import (
-    MOST_CELLS,
+    MOST_WRITTEN_OUT,
     NOWHERE,
     Comparison,
     Counts,
@@ -508,7 +508,9 @@ def dependencies(comparison: Comparison) -> Iterator[Relation]:
     coarse = [j for j, number in enumerate(occurring) if 2 <= number <= MOST_STATES]
     names = comparison.schema.names
     narrow = [
-        pair for pair in itertools.combinations(coarse, 2) if comparison.n_cells(pair) <= MOST_CELLS
+        pair
+        for pair in itertools.combinations(coarse, 2)
+        if comparison.n_cells(pair) <= MOST_WRITTEN_OUT
     ]
     for (i, j), original, _ in comparison.tables(narrow):
         there, back = _find_determined_states(original), _find_determined_states(original.T)

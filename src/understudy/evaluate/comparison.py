@@ -35,7 +35,7 @@ Counts = NDArray[np.int64]
 Rows = list[StateCodes]
 
 OUTSIDE = "(outside the domain)"
-MOST_CELLS = 2**24
+MOST_WRITTEN_OUT = 2**24
 """Cells of the largest table that is written out; 134 megabytes for one set."""
 
 _CHUNK_CELLS = 2**22
@@ -133,8 +133,8 @@ class Comparison:
     ) -> Iterator[tuple[tuple[int, ...], Counts, tuple[Counts, ...]]]:
         """Contingency tables of sets of columns, counted a few at a time to bound memory.
 
-        A table of more than `MOST_CELLS` cells is given flat, as the cells that are occupied in the
-        original or in a set.
+        A table of more than `MOST_WRITTEN_OUT` cells is given flat, as the cells that are occupied
+        in the original or in a set.
 
         Args:
             marginals: columns of each table, in the order of its axes.
@@ -142,12 +142,14 @@ class Comparison:
         Yields:
             The columns, the table of the original, the table of each set.
         """
-        small = [columns for columns in marginals if self.n_cells(columns) <= MOST_CELLS]
+        small = [columns for columns in marginals if self.n_cells(columns) <= MOST_WRITTEN_OUT]
         for chunk in in_groups(small, [self.n_cells(columns) for columns in small], _CHUNK_CELLS):
             counted = [count_marginals(columns, self.sizes, chunk) for columns in self._all]
             for columns, *counts in zip(chunk, *counted, strict=True):
                 yield columns, counts[0], tuple(counts[1:])
-        for columns in (marginal for marginal in marginals if self.n_cells(marginal) > MOST_CELLS):
+        for columns in (
+            marginal for marginal in marginals if self.n_cells(marginal) > MOST_WRITTEN_OUT
+        ):
             counts = self._count_occupied(columns)
             yield columns, counts[0], tuple(counts[1:])
 

@@ -44,7 +44,7 @@ from understudy.evaluate.associations import (
 )
 from understudy.evaluate.attacks import Intruder, risks_of
 from understudy.evaluate.comparison import (
-    MOST_CELLS,
+    MOST_WRITTEN_OUT,
     Comparison,
     compare,
     ordered_columns,
@@ -234,8 +234,8 @@ def _too_large(comparison: Comparison) -> tuple[str, ...]:
     if not left_out:
         return ()
     return (
-        f"{left_out:,} pairs of columns have more than {MOST_CELLS:,} cells: they have a total "
-        "variation distance, but no association and no χ² test.",
+        f"{left_out:,} pairs of columns have more than {MOST_WRITTEN_OUT:,} cells: they have a "
+        "total variation distance, but no association and no χ² test.",
     )
 
 

@@ -37,7 +37,13 @@ import numpy as np
 from scipy.special import gammaln
 
 from understudy._arrays import Codes, Floats
-from understudy.evaluate.comparison import MOST_CELLS, Comparison, Counts, OrderedColumn, Scale
+from understudy.evaluate.comparison import (
+    MOST_WRITTEN_OUT,
+    Comparison,
+    Counts,
+    OrderedColumn,
+    Scale,
+)
 from understudy.evaluate.scores import DEFINITIONS, GroupKept, Marginal, Metric, NumberKept
 from understudy.schema import NUMERIC
 
@@ -255,7 +261,7 @@ def conditional_score(comparison: Comparison) -> Metric | None:
 def pairs(comparison: Comparison) -> Sequence[tuple[int, int]]:
     """All pairs of columns whose table can be written out."""
     candidates = itertools.combinations(range(len(comparison.sizes)), 2)
-    return [columns for columns in candidates if comparison.n_cells(columns) <= MOST_CELLS]
+    return [columns for columns in candidates if comparison.n_cells(columns) <= MOST_WRITTEN_OUT]
 
 
 GROUP_SHARES = (0.02, 0.06)

@@ -255,7 +255,7 @@ def _descend(
     return path
 
 
-MOST_CELLS = 2**14
+LONGEST_LINE = 2**14
 """Longest line."""
 
 ROUNDING = (
@@ -384,9 +384,9 @@ def require_drawable(
         MethodError: too many cells, in all or for this budget.
     """
     names, n_cells = ", ".join(columns), domain.n_allowed
-    if n_cells > MOST_CELLS or domain.n_cells > MAX_CELLS:
+    if n_cells > LONGEST_LINE or domain.n_cells > MAX_CELLS:
         raise MethodError(
-            f"The line of {names} has {n_cells:,} cells, more than {MOST_CELLS:,}; "
+            f"The line of {names} has {n_cells:,} cells, more than {LONGEST_LINE:,}; "
             "take columns=independent, coarser bins or fewer columns."
         )
     if n_rows is None:

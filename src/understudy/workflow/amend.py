@@ -102,7 +102,7 @@ from understudy.workflow.governance import outlay_of, reserve_cost
 from understudy.workflow.options import AnswerKeywords, RunOptions, gather, list_keywords
 from understudy.workflow.pages import pages
 
-MOST_CELLS: Final = 4_096
+MOST_BOUGHT: Final = 4_096
 """Cells of a table that is bought for a question about levels."""
 _BY_COUNTS: Final = ("quantile", "proportion", "total")
 _OF_LEVELS: Final = ("mean", "proportion", "table", "total")
@@ -186,7 +186,7 @@ def _small_table(analysis: DeclaredAnalysis, schema: Schema) -> bool:
     columns = asked.columns
     levels = not any(isinstance(schema.columns[name], NUMERIC) for name in columns)
     counted = asked.kind in TWO_WAY or (levels and asked.kind in _OF_LEVELS)
-    return counted and schema.table(columns).n_cells <= MOST_CELLS
+    return counted and schema.table(columns).n_cells <= MOST_BOUGHT
 
 
 def _by_counts_alone(analysis: DeclaredAnalysis, schema: Schema) -> bool:

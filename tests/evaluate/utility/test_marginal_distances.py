@@ -35,7 +35,7 @@ def slow_variation(one, other, columns):
 @pytest.mark.parametrize("most_cells", [2**24, 20])
 def test_distances_are_those_of_counted_rows(compare, order, most_cells, monkeypatch):
     """Also where tables are too large to be written out."""
-    monkeypatch.setattr(comparisons, "MOST_CELLS", most_cells)
+    monkeypatch.setattr(comparisons, "MOST_WRITTEN_OUT", most_cells)
     comparison = compare(150, 90)
     found = marginal_distances(comparison, order)
     assert set(found.marginals) == set(itertools.combinations(range(4), order))

@@ -24,7 +24,7 @@ SCHEMA = Schema.loads(
 def test_all_parts_of_the_occupied_cells_are_looked_at(monkeypatch, most):
     """At ε = 500 noise moves no count: P(|noise| ≥ 1) < 10⁻²⁰⁰ a cell. What reaches the threshold
     is known, whatever is held at once, and those out of domain are counted once."""
-    monkeypatch.setattr(confidential, "MOST_CELLS", most)
+    monkeypatch.setattr(confidential, "MOST_HELD", most)
     rng = np.random.default_rng(1)
     rows = pl.DataFrame({"a": rng.integers(0, 40, 300), "b": rng.integers(0, 7, 300)})
     gate = open_gate(Table(rows, SCHEMA), Budget.of(500), SeededRandomness(1))
