@@ -143,21 +143,42 @@ def test_where_rounds_have_no_room_a_forest_ties_all_columns():
 
 
 def test_shrunk_ties_are_nearer_than_measured_ones():
-    """400 tables of 4 × 5 cells with no tie, a weak and a strong one, which all stays."""
+    """400 tables of 4 × 5 cells with no tie, a weak and a strong one, and one of full rank."""
     rng = np.random.default_rng(3)
     alone = [Observation((j,), np.full(size, 400.0 / size), 1e-6) for j, size in ((0, 4), (1, 5))]
     shape = np.outer([1.0, -1, 1, -1], [1.0, 0, -1, 1, -1])
+    slope = np.outer(np.arange(4) - 1.5, np.arange(5) - 2)
     ratios = []
-    for strength in (0.0, 5.0, 50.0):
-        true, errors = 20 + strength * shape, []
+    for strength, other in ((0.0, 0.0), (5.0, 0.0), (50.0, 0.0), (50.0, 50.0)):
+        errors = []
         for _ in range(400):
+            free = other * rng.normal(size=(4, 5))
+            true = 20 + strength * shape + free - free.mean(axis=0) - free.mean(axis=1)[:, None]
             noisy = true + rng.normal(0, 10, true.shape)
-            shrunk = shrink_ties([*alone, Observation((0, 1), noisy, 100.0)])[2].counts
+            tables = [*alone, Observation((0, 1), noisy, 100.0)]
+            for ordered in ((), (0,), (0, 1)):
+                shrunk = shrink_ties(tables, ordered)[2].counts
+                for axis in (0, 1):
+                    assert shrunk.sum(axis=axis) == pytest.approx(noisy.sum(axis=axis))
+            assert (shrunk * slope).sum() == pytest.approx((noisy * slope).sum())
             errors.append([((one - true) ** 2).sum() for one in (shrunk, noisy)])
         shrunk, noisy = np.mean(errors, axis=0)
         ratios.append(shrunk / noisy)
-    assert ratios[0] < 0.6 < ratios[1] < 0.8
-    assert ratios[2] == pytest.approx(1, abs=1e-9)
+    assert ratios[0] < 0.55 < ratios[1] < 0.8
+    assert ratios[2] < 0.85
+    assert ratios[3] < 1.02
+
+
+def test_ties_of_tables_that_tell_little_of_noise_stay():
+    """Of three columns, and of two states each; tables of which a column is not known alone too."""
+    rng = np.random.default_rng(1)
+    alone = [Observation((j,), np.full(2, 50.0), 1.0) for j in (0, 1)]
+    others = [
+        Observation((0, 1), rng.normal(25, 5, (2, 2)), 25.0),
+        Observation((0, 1, 2), rng.normal(5, 5, (2, 2, 5)), 25.0),
+        Observation((1, 3), rng.normal(5, 5, (2, 9)), 25.0),
+    ]
+    assert shrink_ties([*alone, *others])[2:] == others
 
 
 @pytest.mark.parametrize("kind", ["private", "public"])

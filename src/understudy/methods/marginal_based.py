@@ -83,7 +83,7 @@ from understudy.methods.ranks import (
     resample_ranks,
 )
 from understudy.models.model import InferenceFacts, Model, PosteriorPredictive
-from understudy.schema import NUMERIC, Schema
+from understudy.schema import NUMERIC, Schema, is_ordered
 from understudy.schema.numeric import DEFAULT_BINS
 
 FARTHEST = 4.0
@@ -318,6 +318,8 @@ class NoisyStatistics:
         return NoisyStatistics(tables, lines, derived, ranks, sums=sums)
 
 
+LEAST_TIES = 3
+"""Numbers in a tie, from which on it is shrunk."""
 REGULARISATION = 0.1
 """λ in units of 1/(median standard deviation of the noise)."""
 
@@ -339,7 +341,7 @@ class MarginalMethod(Method):
     inference: ClassVar[InferenceFacts] = InferenceFacts(posterior_rule="mi")
 
     shrinks: ClassVar[bool] = False
-    """Whether a single fit shrinks ties as far as noise makes them doubtful (`shrink_ties`)."""
+    """Whether a single fit shrinks ties to what noise does not explain (`shrink_ties`)."""
 
     sets: Literal["free", "split", "posterior"] = "posterior"
     noise: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
@@ -584,7 +586,9 @@ def fit_of(
     )
     tables = observations(merged, [*marginals, *derived], n_rows, lines or {})
     if shrinks and not firm:
-        tables = shrink_ties(merge_observations(sizes, tables))
+        columns = merged.schema.columns.values()
+        ordered = [j for j, column in enumerate(columns) if is_ordered(column)]
+        tables = shrink_ties(merge_observations(sizes, tables), ordered)
     if firm:
         columns = enumerate(merged.schema.columns.items())
         contrasts = {j: contrasts_of(one, merged.groups.get(name)) for j, (name, one) in columns}
@@ -597,26 +601,36 @@ def fit_of(
     return fit(joined, contrasts=ranked.contrasts, share=share, warm=plain)
 
 
-def shrink_ties(tables: Sequence[Observation]) -> list[Observation]:
-    """Tables of two columns with ties shrunk towards independence, by James & Stein's rule.
+def shrink_ties(tables: Sequence[Observation], ordered: Collection[int] = ()) -> list[Observation]:
+    """Tables of two columns with ties shrunk to what noise does not explain.
 
-    A tie is what a table has beyond its margins, (I − p·1')·Y·(I − 1·q') with the shares p and q of
-    its columns. Noise of variance v in each cell has a sum of squares of v·tr(…) there, on average.
-    Its slope, the part along (p·x)·(q·y)' with centred places x and y of states, stays: it is what
-    correlations rest on. Of the f other degrees of freedom, with the sum of squares S, the part
-    (f − 2)/f of noise over S is taken away, all at most: for f ≥ 3 the mean squared error is
-    smaller, whatever the tie. Where more than half would stay, all does: the fit regularises such
-    a tie enough, and tables of ACS were 1 % farther else.
+    A tie is what a table has beyond the product of its columns' shares, less its means by row and
+    by column, which stay. Noise of variance v in each cell is there like k·m independent numbers, k
+    and m being one less than states, and has singular values up to about √(k·v) + √(m·v). A larger
+    one, s, becomes √((s² − k·v − m·v)² − 4·k·m·v²)/s, and others 0: no function of singular values
+    has a smaller squared error where ties have a low rank. So they have in most tables, as a few
+    traits tie two columns. What is taken away is noise if its sum of squares is about (k − r)·(m −
+    r)·v, with r values left. Where it is more, the tie has further traits, and only the part that
+    noise is of it is taken away (James & Stein's rule). So a tie of full rank stays.
+
+    Of two ordered columns the slope, the part along evenly spaced scores, stays: correlations rest
+    on it. So do ties of fewer than `LEAST_TIES` numbers.
 
     Args:
         tables: at most one of each set of columns, as `merge_observations` gives them.
+        ordered: places of columns whose states are in order.
+
+    Sources: Gavish & Donoho (2017), "Optimal shrinkage of singular values", IEEE Transactions on
+    Information Theory 63; James & Stein (1961).
 
     Example:
-        >>> even, odd = np.full((3, 3), 20.0), np.kron([[1, -1, 0], [-1, 1, 0], [0, 0, 0]], [[1.0]])
-        >>> alone = [Observation((j,), np.full(3, 60.0), 1.0) for j in (0, 1)]
-        >>> pair = Observation((0, 1), even + 4 * odd, 50.0)
-        >>> (shrink_ties([*alone, pair])[2].counts - even)[0].round(1).tolist()
-        [1.5, -0.7, -0.8]
+        >>> alone = [Observation((j,), np.full(4, 80.0), 1.0) for j in (0, 1)]
+        >>> odd = np.array([1.0, -1, -1, 1])
+        >>> noisy = 20 + np.outer([6.0, 2, -2, -6], [3.0, 1, -1, -3]) + 2 * np.outer(odd, odd)
+        >>> (noisy[0] - 20).tolist()
+        [20.0, 4.0, -8.0, -16.0]
+        >>> (shrink_ties([*alone, Observation((0, 1), noisy, 16.0)])[2].counts[0] - 20).round(1)
+        array([ 17.2,   5.5,  -5.8, -16.8])
     """
     alone, shrunk = {}, []
     for one in tables:
@@ -624,20 +638,31 @@ def shrink_ties(tables: Sequence[Observation]) -> list[Observation]:
         if len(one.columns) == 1 and counts.sum() > 0:
             alone[one.columns[0]] = counts / counts.sum()
     for one in tables:
-        if len(one.columns) != 2 or not alone.keys() >= {*one.columns}:
+        known = len(one.columns) == 2 and alone.keys() >= {*one.columns}
+        if not known or math.prod(size - 1 for size in one.counts.shape) < LEAST_TIES:
             shrunk.append(one)
             continue
-        p, q = (alone[j] for j in one.columns)
-        across, down = one.counts.sum(axis=1), one.counts.sum(axis=0)
-        even = np.outer(across, q) + np.outer(p, down) - one.counts.sum() * np.outer(p, q)
-        tie = one.counts - even
-        slope = np.outer(*(s * (np.arange(len(s)) - s @ np.arange(len(s))) for s in (p, q)))
-        slope *= float((tie * slope).sum()) / max(float((slope**2).sum()), 1e-300)
-        freedom = math.prod(len(each) - 1 for each in (p, q))
-        trace = math.prod(len(each) - 2 + len(each) * float(each @ each) for each in (p, q))
-        noise = float(np.mean(one.variance)) * trace * max(freedom - 3, 0)
-        size = float(((tie - slope) ** 2).sum()) * freedom
-        if noise > size / 2:
-            tie = slope + (tie - slope) * max(1 - noise / size, 0) if size else tie
-        shrunk.append(replace(one, counts=even + tie))
+        tie = one.counts - one.counts.sum() * np.outer(*(alone[j] for j in one.columns))
+        tie -= tie.mean(axis=1, keepdims=True) + tie.mean(axis=0, keepdims=True) - tie.mean()
+        change = _low_rank(tie, float(np.mean(one.variance))) - tie
+        if {*one.columns} <= {*ordered}:
+            slope = np.outer(*(np.arange(size) - (size - 1) / 2 for size in tie.shape))
+            change -= slope * float((change * slope).sum() / (slope**2).sum())
+        shrunk.append(replace(one, counts=one.counts + change))
     return shrunk
+
+
+def _low_rank(tie: Floats, variance: float) -> Floats:
+    """A tie less what noise of a variance explains, as in `shrink_ties`."""
+    left, values, right = np.linalg.svd(tie, full_matrices=False)
+    k, m = (size - 1 for size in tie.shape)
+    least = variance * (k + m)
+    edge = 2 * variance * math.sqrt(k * m)
+    clear = values**2 > least + edge
+    kept = np.sqrt(np.where(clear, (values**2 - least) ** 2 - edge**2, 0.0))
+    kept = np.divide(kept, values, out=kept, where=clear)
+    change = (left * kept) @ right - tie
+    rank = int(clear.sum())
+    noise = variance * (k - rank) * (m - rank)
+    part = min(noise / max(float((change**2).sum()), 1e-300), 1.0)
+    return np.asarray(tie + part * change)

@@ -28,13 +28,14 @@
    (`methods.two_way_risk`). Without δ they have two fifths at once, and columns the rest before.
    Elsewhere rounds as in AIM (`methods.aim`), fewer and dearer ones at first. A column in one
    group tells nothing of a pair. Where noise leaves few cells (`TRIPLES_ROOM`), tables of three are
-   no candidates, and first rounds are twice as dear: a cheap choice among many is mostly noise.
+   no candidates, as much of the noise of pairs is shrunk away. Where it leaves fewer (`FEW_ROOM`),
+   first rounds are twice as dear: a cheap choice among many is mostly noise.
    Where four pairs in a row show no clear tie, and released values say that another would save
    less of the distance of pairs than all columns would for its cost, the rest buys a table of each
    column (`methods.two_way_risk`), unless an option says what is wanted, or what one-way tables
    cost.
 5. The model of greatest entropy that fits all tables, regularised in proportion to the noise
-   (`graphical.estimation`), ties of pairs shrunk as far as noise makes them doubtful
+   (`graphical.estimation`), ties of pairs shrunk to what noise does not explain
    (`methods.marginal_based`), what ranks say of these (`methods.ranks`), and second
    moments, if the release bought some. Their sums of numbers move tables of one column
    (`methods.measured_sums`). Within a group, states have the shape of their one-way
@@ -57,7 +58,7 @@
   choose it where a full table of few cells is wanted (`laplace`).
 
 Sources: McKenna, Mullins, Sheldon & Miklau (2022), PVLDB 15(11), for the rounds; McKenna, Miklau &
-Sheldon (2021), J. Privacy and Confidentiality 11(3), for merged states; James & Stein (1961).
+Sheldon (2021), J. Privacy and Confidentiality 11(3), for merged states.
 """
 
 from __future__ import annotations
@@ -120,8 +121,10 @@ RECORDS_PER_CELL = 3.0
 """Records of a cell of two columns in runs, in deviations of the noise of a round."""
 ONE_WAY_SHARE = Fraction(2, 5)
 """Share of the budget for one-way tables, at least."""
-TRIPLES_ROOM = 100.0
+TRIPLES_ROOM = 200.0
 """Cells that noise must leave room for, or tables of three columns are no candidates."""
+FEW_ROOM = 100.0
+"""The same, or first rounds are twice as dear."""
 FOREST_SHARE = Fraction(2, 5)
 """Share of what rounds may cost that buys a forest of pairs in their place, at first."""
 CHOICE_SHARE = Fraction(1, 3)
@@ -279,13 +282,13 @@ class Marginals(AdaptiveMethod):
                 gate, view, model, known, tied=tied, spend=left, bought=bought
             )
             return self._through(gate, known, known_rows(gate))
-        narrow = room < TRIPLES_ROOM
-        workload = self._workload(view.schema, pairs=narrow).without_constants(view.schema)
-        if not (narrow or self.degree or self.target or self.workload):
+        alone = room < TRIPLES_ROOM
+        workload = self._workload(view.schema, pairs=alone).without_constants(view.schema)
+        if not (alone or self.degree or self.target or self.workload):
             workload = workload.deeper(view.schema)
         pace = Pace(
             spend=left,
-            first=self._first(schema, left, gate.budget, narrow=narrow),
+            first=self._first(schema, left, gate.budget, narrow=room < FEW_ROOM),
             measured=exact(self.measured_share),
             model_cells=self._cells,
             noise=self._noise(gate.budget),
