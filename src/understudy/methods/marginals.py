@@ -29,7 +29,7 @@
    Elsewhere rounds as in AIM (`methods.aim`), fewer and dearer ones at first. A column in one
    group tells nothing of a pair. Where noise leaves few cells (`TRIPLES_ROOM`), tables of three are
    no candidates, as much of the noise of pairs is shrunk away. Where it leaves fewer (`FEW_ROOM`),
-   first rounds are twice as dear: a cheap choice among many is mostly noise.
+   first rounds are twice as dear as well: a cheap choice among many is mostly noise.
    Where four pairs in a row show no clear tie, and released values say that another would save
    less of the distance of pairs than all columns would for its cost, the rest buys a table of each
    column (`methods.two_way_risk`), unless an option says what is wanted, or what one-way tables
@@ -121,10 +121,10 @@ RECORDS_PER_CELL = 3.0
 """Records of a cell of two columns in runs, in deviations of the noise of a round."""
 ONE_WAY_SHARE = Fraction(2, 5)
 """Share of the budget for one-way tables, at least."""
-TRIPLES_ROOM = 200.0
-"""Cells that noise must leave room for, or tables of three columns are no candidates."""
 FEW_ROOM = 100.0
-"""The same, or first rounds are twice as dear."""
+"""Cells that noise must leave room for, or first rounds are twice as dear."""
+TRIPLES_ROOM = 10.0
+"""The same, in usual pairs, or tables of three columns are no candidates."""
 FOREST_SHARE = Fraction(2, 5)
 """Share of what rounds may cost that buys a forest of pairs in their place, at first."""
 CHOICE_SHARE = Fraction(1, 3)
@@ -282,7 +282,8 @@ class Marginals(AdaptiveMethod):
                 gate, view, model, known, tied=tied, spend=left, bought=bought
             )
             return self._through(gate, known, known_rows(gate))
-        alone = room < TRIPLES_ROOM
+        pairs_room = room / self._usual_cells(schema) if left else math.inf
+        alone = room < FEW_ROOM or pairs_room < TRIPLES_ROOM
         workload = self._workload(view.schema, pairs=alone).without_constants(view.schema)
         if not (alone or self.degree or self.target or self.workload):
             workload = workload.deeper(view.schema)
@@ -399,10 +400,13 @@ class Marginals(AdaptiveMethod):
 
     def _used(self, schema: Schema, budget: Budget, left: Fraction, n_rows: float) -> float:
         """Cells that noise leaves room for, in parts of those of a usual pair."""
+        return self._room(schema, budget, left, n_rows) / self._usual_cells(schema)
+
+    def _usual_cells(self, schema: Schema) -> float:
+        """Mean cells of the pairs that could be measured, of columns in few groups."""
         sizes = dict(zip(schema.names, np.minimum(schema.sizes, LEAST_BINS), strict=True))
         pairs = [pair for pair in combinations(sizes, 2) if not self.target or self.target in pair]
-        usual = float(np.mean([sizes[one] * sizes[other] for one, other in pairs]))
-        return self._room(schema, budget, left, n_rows) / usual
+        return float(np.mean([sizes[one] * sizes[other] for one, other in pairs]))
 
     def _merge_columns(
         self, schema: Schema, marginals: Sequence[NoisyTable], masses: Mapping[str, Floats]
