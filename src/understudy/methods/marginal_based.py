@@ -586,8 +586,7 @@ def fit_of(
     )
     tables = observations(merged, [*marginals, *derived], n_rows, lines or {})
     if shrinks and not firm:
-        columns = merged.schema.columns.values()
-        ordered = [j for j, column in enumerate(columns) if is_ordered(column)]
+        ordered = [j for j, one in enumerate(merged.schema.columns.values()) if is_ordered(one)]
         tables = shrink_ties(merge_observations(sizes, tables), ordered)
     if firm:
         columns = enumerate(merged.schema.columns.items())
