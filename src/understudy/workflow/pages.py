@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from understudy._parallel import single_threaded
 from understudy.release.release import Release
 
 
@@ -15,6 +16,7 @@ def pages(release: Release) -> dict[str, str]:
     from understudy.report.results_page import results_page
 
     asked = release.manifest.analyses or release.manifest.amendments
-    answers = {"results.html": results_page(release)} if asked else {}
-    codebook = {"codebook.html": codebook_page(release)}
-    return {"report.html": public_page(release), **answers, **codebook}
+    with single_threaded():  # of many small questions
+        answers = {"results.html": results_page(release)} if asked else {}
+        codebook = {"codebook.html": codebook_page(release)}
+        return {"report.html": public_page(release), **answers, **codebook}
