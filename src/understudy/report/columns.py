@@ -14,7 +14,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from understudy.release.decoding import places_of
-from understudy.release.release import Release
+from understudy.release.release import Release, once
 from understudy.release.shape import Kind
 from understudy.report.accuracy import Marginal, half_width_95, marginal
 from understudy.report.svg import LETTER, WIDTH, Box, Chart, Colour, Panel, percent_scale
@@ -95,11 +95,10 @@ def _places(numbers: NDArray[np.float64], column: Column) -> NDArray[np.int64]:
     return np.asarray(places, dtype=np.int64)
 
 
-def mean_shares(
-    tables: Sequence[pl.DataFrame], name: str, column: Column
-) -> NDArray[np.float64] | None:
-    """Share of each state, mean over the synthetic sets; None without rows."""
-    filled = [table for table in tables if table.height]
+@once
+def mean_shares(release: Release, name: str) -> NDArray[np.float64] | None:
+    """Share of each state of a column, mean over the synthetic sets; None without rows."""
+    column, filled = release.schema.stated[name], [one for one in release.tables if one.height]
     if not filled:
         return None
     counts = [state_counts(table.get_column(name), column) / table.height for table in filled]
@@ -394,7 +393,7 @@ def card(release: Release, position: int, name: str, detail: Detail) -> Card:
     """Work out and draw one column."""
     column = release.schema.stated[name]
     noisy = marginal(name, release.measurements, release.schema)
-    shares = mean_shares(release.tables, name, column)
+    shares = mean_shares(release, name)
     drawn = bars(column, shares, noisy, at_most=detail.states)
     return Card(
         number=position,
@@ -410,7 +409,7 @@ def overview(release: Release) -> Iterator[tuple[int, str, Markup]]:
     """Number, name and tiny chart of each column."""
     for position, (name, column) in enumerate(release.schema.stated.items(), start=1):
         noisy = marginal(name, release.measurements, release.schema)
-        shares = mean_shares(release.tables, name, column)
+        shares = mean_shares(release, name)
         yield position, name, spark(bars(column, shares, noisy, at_most=_SPARKS))
 
 
