@@ -43,7 +43,7 @@ post-processing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from typing import Any, Literal, get_args
@@ -381,16 +381,29 @@ def decode(
         values: numbers that are given, by column, each of shape (n,); used where the state is a
             bin, and rounded to what the column holds. NaN stands for one that is not given.
     """
-    given = values or {}
+    return pl.DataFrame([*decode_columns(states, schema, rng, dict(values or {}))])
+
+
+def decode_columns(
+    states: Iterable[NDArray[np.integer[Any]]],
+    schema: Schema,
+    rng: np.random.Generator,
+    values: dict[str, NDArray[np.float64]],
+) -> Iterator[pl.Series]:
+    """The columns of `decode`, one after the other; no more states are asked for than are needed.
+
+    Args:
+        states: as for `decode`, and so are the others.
+        schema: what the states mean.
+        rng: randomness for places within bins.
+        values: numbers that are given; they are taken out as they are used.
+    """
     if schema.relations or schema.derived or schema.members:
-        return assemble_table(cells_of(states, schema, rng, given), schema)
-    pairs = zip(schema.columns.items(), states, strict=True)  # each by itself, and then let go
-    return pl.DataFrame(
-        [
-            _series(name, column, _cells(column, codes, rng, given.get(name)))
-            for (name, column), codes in pairs
-        ]
-    )
+        cells = cells_of([*states], schema, rng, values)
+        yield from (_series(name, column, cells[name]) for name, column in schema.stated.items())
+        return
+    for (name, column), codes in zip(schema.columns.items(), states, strict=True):
+        yield _series(name, column, _cells(column, codes, rng, values.pop(name, None)))
 
 
 def cells_of(

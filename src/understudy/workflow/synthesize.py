@@ -70,7 +70,7 @@ from understudy.methods.marginal_based import measured_beside
 from understudy.methods.registry import configure
 from understudy.models.counted_members import with_counts
 from understudy.models.model import Model, Sample, draw_parameters, drawn_in_parts
-from understudy.release.decoding import FrameKind, add_identifiers, decode
+from understudy.release.decoding import FrameKind, add_identifiers, decode, decode_columns
 from understudy.release.manifest import without_places
 from understudy.release.measurement import Measurement
 from understudy.release.minimum_count import (
@@ -188,14 +188,16 @@ class Decoder:
             start: how many records of the same set come before.
         """
         numbers = place_numbers(self.places, self.schema, drawn, rng)
-        values = decode(drawn.states, self.schema, rng, numbers)
-        # As Polars takes places, and column by column: there is no second copy of all.
-        own = pl.Series(order.astype(np.uint32))
+        states = drawn.states[::-1]
+        del drawn
+        # Column by column, each let go as it has its values: there is no second copy of all.
+        each = (states.pop() for _ in range(len(states)))
+        own = pl.Series(order.astype(np.uint32))  # as Polars takes places
         # Polars takes some names for patterns ("^a$"), so a column has its own in the end alone.
         mixed = pl.DataFrame(
             [
-                values.drop_in_place(name).alias("").gather(own).alias(name)
-                for name in values.columns
+                values.alias("").gather(own).alias(values.name)
+                for values in decode_columns(each, self.schema, rng, numbers)
             ]
         )
         return add_identifiers(mixed, self.schema, start)
@@ -252,11 +254,14 @@ class DrawnParts:
     def __call__(self, k: int, i: int) -> pl.DataFrame:
         """The i-th part of the k-th set, both from 0; the same one each time."""
         rng = np.random.default_rng([*self.drawing, k, i])
-        drawn, start, size = self._draw(k, i, rng), sum(self.sizes[:i]), self.sizes[i]
-        if self.moves:
-            drawn, _ = self.moves[k].apply(drawn, rng)
-        order = np.random.default_rng([*self.mixing, k, i]).permutation(size)
-        return self.decoder.values(drawn, rng, order, start)
+        order = np.random.default_rng([*self.mixing, k, i]).permutation(self.sizes[i])
+        # Nobody but the decoder has the records, which lets go of them.
+        return self.decoder.values(self._move(k, i, rng), rng, order, sum(self.sizes[:i]))
+
+    def _move(self, k: int, i: int, rng: np.random.Generator) -> Sample:
+        """The records of a part, with those moved that a minimum count moves."""
+        drawn = self._draw(k, i, rng)
+        return self.moves[k].apply(drawn, rng)[0] if self.moves else drawn
 
     def _draw(self, k: int, i: int, rng: np.random.Generator) -> Sample:
         """The records of a part, before any of them moves."""
