@@ -101,6 +101,7 @@ def parquet_batches(files: Sequence[Path], names: Sequence[str]) -> Iterator[pl.
         types = lazy.collect_schema()
         for batch in _batches(file, lazy, {name: types[name] for name in names}, few=True):
             yield pl.DataFrame([plain(one).alias(one.name) for one in batch.get_columns()])
+    pa.default_memory_pool().release_unused()  # what Arrow keeps for a next batch
 
 
 def _batches(
