@@ -196,7 +196,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=4)
     parser.add_argument("--brief", action="store_true")
     asked = parser.parse_args()
-    print(f"{'':34}  one-way  two-way      ±  kept  area  seconds  beyond shuffled")
+    print(f"{'':41} one-way  two-way      ±  kept  area  seconds  beyond shuffled")
     for kind in asked.kinds:
         people, schema = population(kind)
         runs = [measure(people, schema, seed, brief=asked.brief) for seed in range(asked.runs)]
@@ -209,7 +209,7 @@ def main() -> None:
                 for x in (values[:, 1], gaps)
             ]
             print(
-                f"{kind:7} {line:26}   {one:.4f}   {two:.4f}  {errors[0]:.4f}  {strong:4.2f}  "
+                f"{kind:7} {line:34}  {one:.4f}   {two:.4f}  {errors[0]:.4f}  {strong:4.2f}  "
                 f"{area:.3f}  {cost:5.1f}    {gaps.mean():+.4f} ± {errors[1]:.4f}",
                 flush=True,
             )
