@@ -15,10 +15,11 @@ from understudy.dp.released import Noise, NoisyTable
 from understudy.graphical.estimation import Observation
 from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.binning import records_per_noise
-from understudy.methods.marginal_based import shrink_ties
+from understudy.methods.marginal_based import shrink_columns, shrink_ties
 from understudy.methods.marginals import ONE_WAY_SHARE
-from understudy.methods.noisy_marginals import average_tables, fine_tables
+from understudy.methods.noisy_marginals import CompressedDomain, average_tables, fine_tables
 from understudy.methods.registry import configure
+from understudy.release.shape import Kind
 from understudy.workflow.gates import open_gate
 
 LEVELS = {"a": 2, "b": 3, "c": 6, "d": 6}
@@ -179,6 +180,51 @@ def test_ties_of_tables_that_tell_little_of_noise_stay():
         Observation((1, 3), rng.normal(5, 5, (2, 9)), 25.0),
     ]
     assert shrink_ties([*alone, *others])[2:] == others
+
+
+def test_a_forest_has_as_many_pairs_as_noise_leaves_two_groups_of_a_column():
+    """Without δ too; with next to no records there is none."""
+    found = []
+    for n in (60, 250, 400, 1_200):
+        release = us.synthesize(
+            rows(n), schema(n), epsilon="1", method="marginals", insecure_noise_seed=1
+        )
+        tables = [one for one in release.measurements if one.kind is Kind.TABLE]
+        found.append(sum(len(one.columns) == 2 for one in tables))
+    assert found[0] == 0 < found[1] < found[2] <= found[3]
+
+
+@pytest.mark.parametrize("noise", [5.0, 60.0, 400.0])
+def test_shrunk_columns_are_nearer_than_measured_ones(noise):
+    """400 tables of six levels, even or not, of which 600 records are known."""
+    rng = np.random.default_rng(4)
+    text = column("x", "categorical", levels=[*"abcdef"])
+    merged = CompressedDomain(us.Schema.loads(f'rows = "public"\nn_rows = 600\n{text}'), {})
+    for true in (np.full(6, 100.0), np.array([250.0, 150, 100, 50, 40, 10])):
+        errors = []
+        for _ in range(400):
+            noisy = true + rng.normal(0, noise, 6)
+            told = noisy + (600 - noisy.sum()) / 6
+            (one,) = shrink_columns(merged, [Observation((0,), noisy, noise**2)], 600.0)
+            assert one.counts.sum() == pytest.approx(600)
+            errors.append([((counts - true) ** 2).sum() for counts in (one.counts, told)])
+        shrunk, plain = np.mean(errors, axis=0)
+        assert shrunk < plain
+
+
+def test_a_value_of_nearly_all_records_stays_where_a_hundred_noisy_counts_add_up_to_anything():
+    """How many records there are is known far better than by the sum of counts of a column."""
+    text = column("loss", "ordinal", levels=[*range(100)]) + column("sex", "boolean")
+    declared = us.Schema.loads(f'rows = "public"\nn_rows = 500\n{text}')
+    drawn = pl.DataFrame({"loss": [0] * 480 + [*range(1, 21)], "sex": [True, False] * 250})
+    kept = [
+        (us.synthesize(
+            drawn, declared, epsilon="0.3", delta="1e-9", method="marginals",
+            insecure_noise_seed=seed,
+        ).tables[0]["loss"] == 0).mean()
+        for seed in range(4)
+    ]  # fmt: skip
+    assert min(kept) > 0.8
 
 
 @pytest.mark.parametrize("kind", ["private", "public"])

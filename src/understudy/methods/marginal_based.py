@@ -84,6 +84,7 @@ from understudy.methods.ranks import (
 )
 from understudy.models.model import InferenceFacts, Model, PosteriorPredictive
 from understudy.schema import NUMERIC, Schema, is_ordered
+from understudy.schema.coarsening import sum_groups
 from understudy.schema.numeric import DEFAULT_BINS
 
 FARTHEST = 4.0
@@ -438,7 +439,7 @@ class MarginalMethod(Method):
     ) -> CompressedDomain:
         """The columns of the model; those with measured ranks in the groups of these."""
         masses = number_masses(schema, released.tables, n_rows, released.lines)
-        merged = self._merge_columns(schema, released.tables, masses)
+        merged = self._merge_columns(schema, released.tables, masses, n_rows)
         moved = moved_by_sums(schema, released.tables, released.lines, masses, released.sums)
         merged = replace(merged, moved=moved)
         return merged if released.ranks is None else ranked_groups(merged, released.ranks)
@@ -472,7 +473,8 @@ class MarginalMethod(Method):
         found = number_masses(schema, marginals, n_rows, {})
         masses = {name: found[name] for name in names}
         ones = [one for name, one in fine_tables(marginals).items() if name in names]
-        return CompressedDomain(schema, coarse_groups(schema, ones, DEFAULT_BINS, masses), masses)
+        groups = coarse_groups(schema, ones, DEFAULT_BINS, masses, n_rows=n_rows)
+        return CompressedDomain(schema, groups, masses)
 
     def _through(self, gate: Gate, marginals: Sequence[NoisyTable], n_rows: int) -> MarginalModel:
         """The model of tables that were measured through a gate, and of what else it gave out."""
@@ -497,7 +499,11 @@ class MarginalMethod(Method):
         return {} if self.sets == "split" else line_parts(schema, beside)
 
     def _merge_columns(
-        self, schema: Schema, marginals: Sequence[NoisyTable], masses: Mapping[str, Floats]
+        self,
+        schema: Schema,
+        marginals: Sequence[NoisyTable],
+        masses: Mapping[str, Floats],
+        n_rows: float,
     ) -> CompressedDomain:
         """The columns of the model, with groups of states: those that tables were measured over."""
         return CompressedDomain.by_tables(schema, marginals, masses)
@@ -587,7 +593,8 @@ def fit_of(
     tables = observations(merged, [*marginals, *derived], n_rows, lines or {})
     if shrinks and not firm:
         ordered = [j for j, one in enumerate(merged.schema.columns.values()) if is_ordered(one)]
-        tables = shrink_ties(merge_observations(sizes, tables), ordered)
+        single = shrink_columns(merged, merge_observations(sizes, tables), total)
+        tables = shrink_ties(single, ordered)
     if firm:
         columns = enumerate(merged.schema.columns.items())
         contrasts = {j: contrasts_of(one, merged.groups.get(name)) for j, (name, one) in columns}
@@ -598,6 +605,38 @@ def fit_of(
         return plain
     joined, share = [ranked.join(table) for table in tables], ranked.share(tables)
     return fit(joined, contrasts=ranked.contrasts, share=share, warm=plain)
+
+
+def shrink_columns(
+    merged: CompressedDomain, tables: Sequence[Observation], total: float
+) -> list[Observation]:
+    """Tables with those of single columns of levels shrunk towards even states.
+
+    A column whose noise is larger than its counts is nearly even then, not the peaks of its noise.
+    Take f + 1 groups of variances v, counts y that are first moved to have the known sum, and even
+    ones e. Noise alone makes f of S = Σ (y − e)²/v. The part f/S of y − e is taken away, all at
+    most: from f = 4 on the mean of Σ error²/v is smaller, whatever the column (James & Stein).
+
+    Args:
+        merged: the columns.
+        tables: at most one of each set of columns.
+        total: number of rows.
+    """
+    columns, found = [*merged.schema.columns.items()], []
+    for one in tables:
+        name, column = columns[one.columns[0]] if len(one.columns) == 1 else ("", None)
+        if column is None or isinstance(column, NUMERIC):
+            found.append(one)
+            continue
+        allowed = merged.schema.table((name,)).allowed_mask().astype(np.float64)
+        states = sum_groups(allowed, merged.groups.get(name, range(allowed.size)))
+        variance = np.broadcast_to(one.variance, one.counts.shape) * (states > 0)
+        even = total * states / max(states.sum(), 1.0)
+        moved = one.counts + (total - one.counts.sum()) * variance / max(variance.sum(), 1e-300)
+        size = float(((moved - even)[states > 0] ** 2 / variance[states > 0]).sum())
+        kept = max(1 - (np.count_nonzero(states) - 1) / size, 0.0) if size else 1.0
+        found.append(replace(one, counts=even + kept * (moved - even)))
+    return found
 
 
 def shrink_ties(tables: Sequence[Observation], ordered: Collection[int] = ()) -> list[Observation]:

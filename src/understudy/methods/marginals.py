@@ -21,26 +21,28 @@
 3. A table of each pair that a declared relation ties, at the cost of a round but without a choice;
    half of what rounds may cost buys these at most. With δ, how far ranks of ordered columns go
    together, of all pairs at once, by the number of rows (`methods.ranks`).
-4. A forest of pairs in place of rounds where these have no room for a usual pair, but a pair for
-   each column but one has room for two groups of either. As in MST (`methods.mst`), pairs are
-   chosen one by one, over few groups of states, and measured together. With δ these have two
-   fifths; the rest buys pairs or columns once more, as released values say
-   (`methods.two_way_risk`). Without δ they have two fifths at once, and columns the rest before.
-   Elsewhere rounds as in AIM (`methods.aim`), fewer and dearer ones at first. A column in one
-   group tells nothing of a pair. Where noise leaves few cells (`TRIPLES_ROOM`), tables of three are
-   no candidates, as much of the noise of pairs is shrunk away. Where it leaves fewer (`FEW_ROOM`),
+4. A forest of pairs in place of rounds where these have no room for a usual pair: as many as noise
+   leaves two groups of either column, one for each column but one at most. As in MST
+   (`methods.mst`), pairs are chosen one by one, over few groups of states, and measured together:
+   half of their cost each, as the table of a wrong pair is worth nothing. They have two fifths, or
+   two thirds of the part of a usual pair's cells that rounds have room for, if that is more. With δ
+   the rest buys pairs or columns once more, as released values say (`methods.two_way_risk`);
+   without δ columns have it before.
+   Elsewhere rounds as in AIM (`methods.aim`), fewer and dearer ones at first. A column in one group
+   tells nothing of a pair. Where noise leaves few cells (`TRIPLES_ROOM`), tables of three are no
+   candidates, as much of the noise of pairs is shrunk away. Where it leaves fewer (`FEW_ROOM`),
    first rounds are twice as dear as well: a cheap choice among many is mostly noise.
    Where four pairs in a row show no clear tie, and released values say that another would save
    less of the distance of pairs than all columns would for its cost, the rest buys a table of each
    column (`methods.two_way_risk`), unless an option says what is wanted, or what one-way tables
    cost.
 5. The model of greatest entropy that fits all tables, regularised in proportion to the noise
-   (`graphical.estimation`), ties of pairs shrunk to what noise does not explain
-   (`methods.marginal_based`), what ranks say of these (`methods.ranks`), and second
-   moments, if the release bought some. Their sums of numbers move tables of one column
-   (`methods.measured_sums`). Within a group, states have the shape of their one-way
-   table, shrunk towards a smooth one as far as noise makes it doubtful; which records take the
-   first states of a run follows columns measured with it (`graphical.compression`).
+   (`graphical.estimation`), columns of levels shrunk as far as noise makes them doubtful, ties of
+   pairs to what it does not explain (`methods.marginal_based`), what ranks say of these
+   (`methods.ranks`), and second moments, if the release bought some. Their sums of numbers move
+   tables of one column (`methods.measured_sums`). Within a group, states have the shape of their
+   one-way table, shrunk towards a smooth one as far as noise makes it doubtful; which records take
+   the first states of a run follows columns measured with it (`graphical.compression`).
    Numbers are drawn within fine bins by a density that keeps means and quantiles. Records exchange
    values until ranks go together as measured (`graphical.rank_exchange`), and are weighted so that
    they hold what second moments tell of other pairs (`graphical.pairs_beyond`); of up to eight
@@ -69,7 +71,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from typing import Annotated, ClassVar, final
+from typing import Annotated, ClassVar, NamedTuple, final
 
 import numpy as np
 from pydantic import Field
@@ -126,13 +128,29 @@ FEW_ROOM = 100.0
 TRIPLES_ROOM = 10.0
 """The same, in usual pairs, or tables of three columns are no candidates."""
 FOREST_SHARE = Fraction(2, 5)
-"""Share of what rounds may cost that buys a forest of pairs in their place, at first."""
-CHOICE_SHARE = Fraction(1, 3)
+"""Share of what rounds may cost that buys a forest of pairs in their place at first, at least."""
+USED_SHARE = Fraction(2, 3)
+"""The same, in parts of those of a usual pair's cells that rounds have room for."""
+CHOICE_SHARE = Fraction(1, 2)
 """Part of that for choices; the rest buys the tables."""
 RECORDS_PER_GROUP = 2.0
 """Records of a cell of a table of the forest, in deviations of its noise."""
 FEWEST_CELLS = 0.1
 """Part of a usual pair's cells that noise must leave room for, or no round is worth its cost."""
+
+
+class _Forest(NamedTuple):
+    """A forest of pairs that takes the place of rounds.
+
+    Attributes:
+        pairs: how many, at most.
+        groups: of a column in one of them, about.
+        share: part of what rounds may cost that buys it at first.
+    """
+
+    pairs: int
+    groups: int
+    share: Fraction
 
 
 @final
@@ -240,34 +258,33 @@ class Marginals(AdaptiveMethod):
     def _fit(self, gate: Gate, planned: Schema, spend: Fraction, n_rows: int) -> Model:
         """The same, where the bins of numbers may be coarser than those that costs go by."""
         gate.require(spend)
-        schema = gate.schema
+        schema, total = gate.schema, known_rows(gate)
         ranks, bought, runs, wide = self._before_rounds(planned, spend, gate.budget)
         if ranks:
-            ranks = ranks_spend(
-                planned, gate.budget, spend, self.ranks_share, n_rows=known_rows(gate)
-            )
+            ranks = ranks_spend(planned, gate.budget, spend, self.ranks_share, n_rows=total)
         spend -= ranks
         tied, rest = tied_pairs(schema, self._cells), spend - bought
         cost = tied_spend(tied, self._first(schema, rest, gate.budget), rest)
-        more = self._more(schema, gate.budget, rest - cost, known_rows(gate))
+        more = self._more(schema, gate.budget, rest - cost, total)
         pure = gate.budget.accounting == "pure"
         known = self._one_ways(gate, *_once(planned, wide, bought - runs, more if pure else 0))
         if more and not pure:
             known += self._one_ways(gate, more, size_weights(schema, 1 / 3))
         lines = self._lines(schema, measured_beside(gate.measured))
         left = rest - cost - more
-        few = self._forest_groups(schema, gate.budget, rest - cost, known_rows(gate))
-        room = self._room(schema, gate.budget, left, known_rows(gate)) if left else math.inf
+        forest = self._forest(schema, gate.budget, rest - cost, total)
+        room = self._room(schema, gate.budget, left, total) if left else math.inf
         most = self._bins(room)
         known, finer = self._with_runs(gate, known, runs, wide, room, lines=lines)
-        masses = number_masses(schema, known, known_rows(gate), lines)
+        masses = number_masses(schema, known, total, lines)
         ones = [*fine_tables(known).values()]
         left -= divide_bins(gate, self._noise(gate.budget), masses, fine_tables(known), left)
-        groups = coarse_groups(schema, ones, most, masses, finer, room=room)
-        if few:
+        groups = coarse_groups(schema, ones, most, masses, finer, n_rows=total, room=room)
+        if forest:
             ties = {name for pair in tied for name in pair}
             free = [one for one in ones if not ties & {*one.columns}]
-            own = coarse_groups(schema, free, few, masses, finer, least=1 / (2 * few))
+            few = forest.groups
+            own = coarse_groups(schema, free, few, masses, finer, n_rows=total, least=1 / (2 * few))
             groups = {**{name: groups[name] for name in ties & groups.keys()}, **own}
         view, merged = gate.group(groups), CompressedDomain(schema, groups, masses)
         if tied:
@@ -275,15 +292,14 @@ class Marginals(AdaptiveMethod):
             known += [table.value for table in view.ask(tables, spend=cost)]
         if ranks:
             view.ask(rank_products(merged, known), spend=ranks)
-        if few:
+        if forest:
             bought = spend - left
-            model = fit_of(merged, known, known_rows(gate), lines=lines, model_cells=self._cells)
+            model = fit_of(merged, known, total, lines=lines, model_cells=self._cells)
             known = self._with_forest(
-                gate, view, model, known, tied=tied, spend=left, bought=bought
+                gate, view, model, known, forest=forest, tied=tied, spend=left, bought=bought
             )
-            return self._through(gate, known, known_rows(gate))
-        pairs_room = room / self._usual_cells(schema) if left else math.inf
-        alone = room < FEW_ROOM or pairs_room < TRIPLES_ROOM
+            return self._through(gate, known, total)
+        alone = left > 0 and room < max(FEW_ROOM, TRIPLES_ROOM * self._usual_cells(schema))
         workload = self._workload(view.schema, pairs=alone).without_constants(view.schema)
         if not (alone or self.degree or self.target or self.workload):
             workload = workload.deeper(view.schema)
@@ -303,11 +319,14 @@ class Marginals(AdaptiveMethod):
             gate, merged, known, pace, workload, bought=bought, lines=lines, again=again
         )
 
-    def _forest_groups(self, schema: Schema, budget: Budget, left: Fraction, n_rows: float) -> int:
-        """Groups of a column in a forest that takes the place of rounds; 0 if rounds are better.
+    def _forest(
+        self, schema: Schema, budget: Budget, left: Fraction, n_rows: float
+    ) -> _Forest | None:
+        """Plan a forest that takes the place of rounds, from public and paid numbers.
 
-        From public and paid numbers: where rounds have no room for a usual pair, but a pair for
-        each column but one has room for two groups of either column.
+        Where rounds have no room for a usual pair, as many pairs as noise leaves two groups of
+        either column, one for each column but one at most. None if rounds are better, or nothing
+        is.
 
         Args:
             schema: the columns.
@@ -316,12 +335,19 @@ class Marginals(AdaptiveMethod):
             n_rows: number of rows.
         """
         asked = self.degree or self.target or self.workload or self.priority or self.one_way_share
-        if asked or not left or self._used(schema, budget, left, n_rows) >= 1:
-            return 0
-        table = left * FOREST_SHARE * (1 - CHOICE_SHARE) / (len(schema.names) - 1)
-        noise = cell_noise(schema, budget, self._noise(budget), table)
-        groups = math.sqrt(max(n_rows, 0) / noise / RECORDS_PER_GROUP)
-        return min(math.ceil(groups), LEAST_BINS) if groups >= 2 else 0
+        if asked or not left:
+            return None
+        used = self._used(schema, budget, left, n_rows)
+        if used >= 1:
+            return None
+        share = max(FOREST_SHARE, Fraction(round(1000 * used), 1000) * USED_SHARE)
+        tables = left * share * (1 - CHOICE_SHARE)
+        for pairs in range(len(schema.names) - 1, 0, -1):
+            noise = cell_noise(schema, budget, self._noise(budget), tables / pairs)
+            groups = math.sqrt(max(n_rows, 0) / noise / RECORDS_PER_GROUP)
+            if groups >= 2:
+                return _Forest(pairs, min(math.ceil(groups), LEAST_BINS), share)
+        return None
 
     def _with_forest(
         self,
@@ -330,6 +356,7 @@ class Marginals(AdaptiveMethod):
         model: MaxEntropy,
         known: Sequence[NoisyTable],
         *,
+        forest: _Forest,
         tied: Sequence[tuple[str, ...]],
         spend: Fraction,
         bought: Fraction,
@@ -345,15 +372,22 @@ class Marginals(AdaptiveMethod):
             view: states in groups.
             model: over groups, of the known tables.
             known: tables measured before.
+            forest: as planned.
             tied: pairs among them.
             spend: cost of all.
             bought: what the known tables cost.
         """
         pure, noise = gate.budget.accounting == "pure", self._noise(gate.budget)
-        first, tables = spend if pure else spend * FOREST_SHARE, [*known]
+        first, tables = spend if pure else spend * forest.share, [*known]
         varied = [name for name, column in view.schema.columns.items() if column.size > 1]
         pairs = grow_forest(
-            view, model, first * CHOICE_SHARE, self._cells, names=varied, grown=tied
+            view,
+            model,
+            first * CHOICE_SHARE,
+            self._cells,
+            names=varied,
+            grown=tied,
+            most=forest.pairs,
         )
         if pairs:
             asked = NoisyTables(pairs, noise=noise)
@@ -393,8 +427,8 @@ class Marginals(AdaptiveMethod):
         """
         if self.one_way_share is not None or not left:
             return Fraction(0)
-        if self._forest_groups(schema, budget, left, n_rows):
-            return left * (1 - FOREST_SHARE) if budget.accounting == "pure" else Fraction(0)
+        if forest := self._forest(schema, budget, left, n_rows):
+            return left * (1 - forest.share) if budget.accounting == "pure" else Fraction(0)
         used = min(self._used(schema, budget, left, n_rows), 1.0)
         return left * (1 - Fraction(round(1000 * used), 1000)) if used >= FEWEST_CELLS else left
 
@@ -409,13 +443,17 @@ class Marginals(AdaptiveMethod):
         return float(np.mean([sizes[one] * sizes[other] for one, other in pairs]))
 
     def _merge_columns(
-        self, schema: Schema, marginals: Sequence[NoisyTable], masses: Mapping[str, Floats]
+        self,
+        schema: Schema,
+        marginals: Sequence[NoisyTable],
+        masses: Mapping[str, Floats],
+        n_rows: float,
     ) -> CompressedDomain:
         """Columns that are in no table of several have rare states merged as well."""
-        merged = super()._merge_columns(schema, marginals, masses)
+        merged = super()._merge_columns(schema, marginals, masses, n_rows)
         chosen = {name for one in marginals if len(one.columns) > 1 for name in one.columns}
         alone = [one for name, one in fine_tables(marginals).items() if name not in chosen]
-        own = coarse_groups(schema, alone, self.bins or MOST_BINS, masses)
+        own = coarse_groups(schema, alone, self.bins or MOST_BINS, masses, n_rows=n_rows)
         return CompressedDomain(schema, {**own, **merged.groups}, masses)
 
     def _first(

@@ -134,6 +134,7 @@ def grow_forest(
     *,
     names: Sequence[str],
     grown: Sequence[tuple[str, ...]] = (),
+    most: int | None = None,
 ) -> list[tuple[str, ...]]:
     """Choose pairs of columns that connect all of them, as far as they fit into a model.
 
@@ -144,6 +145,7 @@ def grow_forest(
         most_cells: of all tables of pairs together.
         names: columns to connect.
         grown: pairs that connect some columns already.
+        most: pairs to choose at most; as many as connect all if None.
     """
     schema, place = view.schema, {name: j for j, name in enumerate(view.schema.names)}
     pairs = list(combinations(names, 2))
@@ -162,7 +164,8 @@ def grow_forest(
     score = _score(view, pairs, model)
     columns = np.array([(place[a], place[b]) for a, b in pairs], dtype=np.int64)
     cells = np.array(schema.sizes)[columns].prod(axis=1)
-    for share in split(spend, [1] * (len(apart) - 1)):
+    lacking = len(apart) - 1
+    for share in split(spend, [1] * (lacking if most is None else min(most, lacking))):
         first, second = component[columns].T
         open_pairs = (first != second) & (cells <= free)
         if not open_pairs.any():

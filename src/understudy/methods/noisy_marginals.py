@@ -90,6 +90,7 @@ from understudy.methods.plan import (
 )
 from understudy.models.number_line import LEAST_HELD, denoise, estimate_support, estimated_records
 from understudy.models.numeric import WithinBins, state_widths
+from understudy.models.tables import project
 from understudy.schema import NUMERIC, Categorical, Column, Schema, is_ordered
 from understudy.schema.coarsening import signatures, sum_groups
 
@@ -404,8 +405,9 @@ def level_groups(
     counts: Floats,
     stddev: float,
     signatures: Integers,
-    room: float = math.inf,
     *,
+    total: float,
+    room: float = math.inf,
     part: float = 0.0,
 ) -> Integers:
     """Group of each state of an unordered column: rare levels together, if possible of one branch.
@@ -415,10 +417,10 @@ def level_groups(
         counts: released, of each state.
         stddev: of their noise.
         signatures: equal numbers for states that may be merged, shape (K,).
+        total: records of all states.
         room: cells that noise leaves room for in a table of two columns.
         part: of all records, below which a level is rare in any case.
     """
-    total = max(float(counts.sum()), 0.0)
     least = total / PARTS
     if not has_branches(column):
         least *= min(1.0, PARTS * CELLS / max(room, 1.0))
@@ -604,6 +606,7 @@ def coarse_groups(
     masses: Mapping[str, Floats],
     finer: Groups | None = None,
     *,
+    n_rows: float,
     room: float = math.inf,
     rare: float = RARE,
     once: bool = False,
@@ -619,6 +622,7 @@ def coarse_groups(
         bins: runs of an ordered column.
         masses: numeric column → estimated records in each state; noisy counts stand for others.
         finer: numeric column → runs that are not to be cut.
+        n_rows: number of rows, which is better known than the sum of many noisy counts.
         room: cells that noise leaves room for in a table of two columns, if there is to be one.
             More of them than `TAILS` let few records beside a heavy value have runs of their own
             (`merged_runs`); the fewer they are, the more a level must hold to be no rare one.
@@ -628,7 +632,16 @@ def coarse_groups(
     """
     own = finer or {}
     return _groups(
-        schema, marginals, bins, masses, own, room=room, rare=rare, once=once, least=least
+        schema,
+        marginals,
+        bins,
+        masses,
+        own,
+        n_rows=n_rows,
+        room=room,
+        rare=rare,
+        once=once,
+        least=least,
     )
 
 
@@ -639,6 +652,7 @@ def _groups(
     masses: Mapping[str, Floats],
     finer: Groups,
     *,
+    n_rows: float | None = None,
     room: float = math.inf,
     rare: float = RARE,
     once: bool = False,
@@ -651,12 +665,14 @@ def _groups(
         column, counts = schema.columns[name], np.asarray(marginal.counts, dtype=np.float64)
         signature = _signature(column, rules[name])
         stddev = marginal.stddev
+        inside = counts.sum() if n_rows is None else n_rows - max(marginal.outside, 0.0)
+        total = max(float(inside), 0.0)
         if is_ordered(column) and (bins is not None or column.size <= FEW_VALUES):
             single = alone(column)
             parts = np.array(finer.get(name, range(column.size)))
             first = np.unique(parts, return_index=True)[1]
             groups = merged_runs(
-                np.bincount(parts, masses.get(name, counts)),
+                np.bincount(parts, masses.get(name, project(counts, total))),
                 stddev,
                 bins=_SINGLE if bins is None or column.size <= bins else bins,
                 tails=once or TAILS < room < math.inf,
@@ -668,7 +684,9 @@ def _groups(
             if name in masses:
                 groups = _without_empty(groups, masses[name] > LEAST_HELD, signature, single)
         else:
-            groups = level_groups(column, counts, stddev, signature, room, part=least)
+            groups = level_groups(
+                column, counts, stddev, signature, total=total, room=room, part=least
+            )
         if len(np.unique(groups)) < column.size:
             merged[name] = tuple(int(group) for group in groups)
     return merged
@@ -834,7 +852,9 @@ def finer_runs(
     most = max(bins, LEAST_RUNS)
     ample = room > LIGHT_ROOM
     rare = LIGHT if ample else RARE
-    return coarse_groups(schema, ones, most, masses, room=room, rare=rare, once=ample)
+    return coarse_groups(
+        schema, ones, most, masses, n_rows=n_rows, room=room, rare=rare, once=ample
+    )
 
 
 def runs_spend(schema: Schema, bought: Fraction, wide: tuple[str, ...]) -> Fraction:

@@ -165,8 +165,8 @@ def part_for_pairs(
 ) -> Fraction:
     """Return which part of a sum saves most distance if it buys pairs once more, the rest columns.
 
-    The model has independent columns. A tie that noise may explain, of a deviation more than
-    usual, saves nothing.
+    The model has independent columns. Of a tie counts what noise of a deviation more than usual
+    does not explain, by itself or as the mean of all pairs, whichever is more.
 
     Args:
         pairs: of each its places of columns, its noisy counts, and the variance of their noise.
@@ -182,11 +182,16 @@ def part_for_pairs(
         0
         1
     """
-    total, ties = max(float(columns[0].sum()), 1.0), []
-    for (i, j), counts, variance in pairs:
-        off = float(((counts - np.outer(columns[i], columns[j]) / total) ** 2).sum())
-        error = off / counts.size - variance * (1 + math.sqrt(2 / counts.size))
-        ties.append((max(error, 0.0), variance, counts.size))
+    total, cells = max(float(columns[0].sum()), 1.0), sum(one.size for _, one, _ in pairs)
+    sizes = [
+        float(((counts - np.outer(columns[i], columns[j]) / total) ** 2).sum()) / variance
+        for (i, j), counts, variance in pairs
+    ]
+    usual = (sum(sizes) - cells - math.sqrt(2 * cells)) / cells
+    ties = []
+    for size, (_, counts, variance) in zip(sizes, pairs, strict=True):
+        own = size / counts.size - 1 - math.sqrt(2 / counts.size)
+        ties.append((max(own, usual, 0.0) * variance, variance, counts.size))
 
     def saved(part: Fraction) -> float:
         now, whole = precision
