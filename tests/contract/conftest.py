@@ -390,8 +390,11 @@ class Case:
         for table in planned:
             if table.form == "rounds":
                 rounds = 2 * len(list(takewhile(is_choice, left[::2])))
-                forest = all(map(is_choice, left[:2]))  # what follows its choices is all its own
-                found.append(again + left[: None if forest else rounds])
+                if all(map(is_choice, left[:2])):  # a forest: all before the next fit's columns
+                    chosen = len(list(takewhile(is_choice, left)))
+                    later = [k for k in range(chosen, len(left)) if is_choice(left[k])]
+                    rounds = later[0] - columns if later else len(left)
+                found.append(again + left[:rounds])
                 left, again = left[len(found[-1]) - len(again) :], []
                 continue
             if table.form == "moments" and table.chosen and not (left and is_ranks(left[0])):
