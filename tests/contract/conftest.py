@@ -379,23 +379,30 @@ class Case:
         steps: Sequence[Any],
         is_choice: Callable[[Any], bool],
     ) -> list[list[Any]]:
-        """What was done for each planned table: one step, or any number of rounds of a choice and
-        a table each. A fit does not begin with a choice where it has rounds, so that their end can
-        be told; tables of single columns that it buys once more, after the first ones, are theirs.
-        Ranks of which the number of rows decides may not be measured at all, nor may rounds be
-        where it decides that single columns get everything.
+        """What was done for each planned table: one step; or any number of rounds of a choice and
+        a table each, or choices first, then their tables, once or twice. A fit does not begin with
+        a choice where it has rounds, so that their end can be told. Tables of single columns that
+        it buys once more, after the first ones or at its end, are theirs. Ranks of which the number
+        of rows decides may not be measured at all, nor may rounds be where it decides that single
+        columns get everything.
         """
-        found, left, again = [], list(steps), []
-        columns = next((len(table.columns) for table in planned if table.form == "rounds"), 0)
+        found, left, again, fits = [], list(steps), [], sum(t.form == "rounds" for t in planned)
+        columns, single = next((len(t.columns) for t in planned if t.form == "rounds"), 0), set()
         for table in planned:
             if table.form == "rounds":
-                rounds = 2 * len(list(takewhile(is_choice, left[::2])))
-                if all(map(is_choice, left[:2])):  # a forest: all before the next fit's columns
-                    chosen = len(list(takewhile(is_choice, left)))
-                    later = [k for k in range(chosen, len(left)) if is_choice(left[k])]
-                    rounds = later[0] - columns if later else len(left)
-                found.append(again + left[:rounds])
-                left, again = left[len(found[-1]) - len(again) :], []
+                fits -= 1
+                chosen = len(list(takewhile(is_choice, left)))
+                n = 2 * (chosen if chosen > 1 else len(list(takewhile(is_choice, left[::2]))))
+                parts = left[n - chosen : n], left[n : n + chosen]
+                first, twice = ([measured_by(one) for one in part] for part in parts)
+                if first == twice and not single & {*first}:
+                    n += chosen
+                more = columns if fits else 0  # of the next fit
+                tail = [measured_by(one) in single for one in left[n : n + columns + more]]
+                if len(tail) == columns + more and all(tail) and not again:
+                    n += columns  # what a forest leaves buys them once more, at the end
+                found.append(again + left[:n])
+                left, again, single = left[n:], [], set()
                 continue
             if table.form == "moments" and table.chosen and not (left and is_ranks(left[0])):
                 found.append([])
@@ -405,6 +412,7 @@ class Case:
             last = [measured_by(step) for one in found[-columns:] for step in one]
             if columns and last == [measured_by(step) for step in left[:columns]]:
                 left, again = left[columns:], left[:columns]
+            single |= {*last}
         assert not left
         return found
 

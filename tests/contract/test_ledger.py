@@ -1,7 +1,6 @@
 """Nothing is asked of the rows before it is paid, and nothing is paid beyond the stated budget."""
 
 from fractions import Fraction
-from itertools import pairwise
 
 import pytest
 
@@ -122,10 +121,9 @@ def require_rounds(budget, table, steps, measured, saved):
     if not is_choice(steps[0]):
         assert [m.columns for m in measured[: len(table.columns)]] == [(n,) for n in table.columns]
         steps, measured = steps[len(table.columns) :], measured[len(table.columns) :]
-    if [one.kind for one in measured[:2]] == ["choice", "choice"]:
+    if [one.kind for one in measured] != ["choice", "table"] * (len(steps) // 2):
         require_forest(steps, measured)
         return
-    assert [one.kind for one in measured] == ["choice", "table"] * (len(steps) // 2)
     choices, tables = steps[::2], steps[1::2]
     assert all(is_choice(one) for one in choices)
     assert not any(is_choice(one) for one in tables)
@@ -209,7 +207,7 @@ def without_rounds(release, manifest, by_rows):
     steps = manifest["ledger"]
     after = [False, *(is_choice(step) for step in steps[:-1])]
     fixed = [not is_choice(step) and not chosen for step, chosen in zip(steps, after, strict=True)]
-    if (True, True) in pairwise(map(is_choice, steps)):  # a forest, measured after all its choices
+    if any(after) and not after[-1]:  # a forest, whose choices are not the last but one step
         fixed[after.index(True) :] = [False] * (len(steps) - after.index(True))
     budget = next(unit for unit in steps[0] if unit.endswith("_exact"))
     words = "counts by" if budget.startswith("epsilon") else "products of ranks"
