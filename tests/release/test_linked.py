@@ -90,10 +90,11 @@ def test_keys_are_numbers_that_say_nothing(release, sets):
     for two in sets:
         homes = two["household"]
         assert homes["hid"].to_list() == [str(k) for k in range(1, homes.height + 1)]
-        # The order is that of the records, which no column follows.
+        # The order is that of the records, which no column follows: of 150 independent ones a
+        # correlation is beyond .3 with a probability of 2e-4.
         for name in ("income", "size"):
             values = homes[name].to_numpy().astype(float)
-            assert abs(np.corrcoef(np.arange(len(values)), values)[0, 1]) < 0.2
+            assert abs(np.corrcoef(np.arange(len(values)), values)[0, 1]) < 0.3
     confidential = {str(key) for key in tables(400, seed=1)["household"]["hid"].to_list()}
     released = {*sets[0]["household"]["hid"].to_list()}
     assert not confidential <= released

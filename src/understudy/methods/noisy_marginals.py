@@ -501,7 +501,7 @@ class CompressedDomain:
         return self.schema.with_groups(self.groups) if self.groups else self.schema
 
 
-LEAST_FITTED: Final = 0.05
+LEAST_FITTED: Final = 0.002
 """Deviation in records: a fit that has to come closer to counts crawls, or ends where it began."""
 
 
