@@ -577,8 +577,7 @@ def size_of(family: Family, records: CalibratedRecords, eta: Floats) -> float:
         eta: x'β, shape (K,).
     """
     size = records.squares - records.weights @ family.mean(eta) ** 2
-    variance = max(float(records.noise[-1, -1]), 0.0)  # a difference, of next to nothing
-    return max(float(size), 2 * math.sqrt(variance))
+    return max(float(size), 2 * math.sqrt(records.noise[-1, -1]))
 
 
 def _inverse(information: Floats) -> Floats:

@@ -769,7 +769,7 @@ def moment_ratios(
         sampling = sampling * np.multiply.outer(root, root)
     return MomentRatios(
         estimate=estimate,
-        noise=matrix.noise_between(numerators, numerators) / np.multiply.outer(own, own),
+        noise=matrix.noise_along(numerators) / np.multiply.outer(own, own),
         sampling=sampling,
         sizes=own,
         small=int((~firm).sum()),
@@ -1070,7 +1070,7 @@ def weighted_totals(
     squares = _squares(estimand, weights, products, products.counts(weights.sums), sets)
     return WeightedTotals(
         estimate=products.totals(matrix.sums),
-        noise=matrix.noise_between(gradient, gradient),
+        noise=matrix.noise_along(gradient),
         squares=np.maximum(squares, 0.0),
         reach=np.abs(_span(products.added[0], matrix)).max(axis=0),
         gradient=gradient,
@@ -1096,7 +1096,7 @@ def moment_counts(estimand: Estimand, matrix: Moments, schema: Schema) -> Moment
     gradient = matrix.gradient_of_products(*products.added)
     return MomentCounts(
         estimate=products.totals(matrix.sums),
-        noise=matrix.noise_between(gradient, gradient),
+        noise=matrix.noise_along(gradient),
         dropped=matrix.n - float(products.counts(matrix.sums).sum()),
         bias=matrix.within_cells_by(gradient),
         limits=limits_met(products.added[0], matrix, schema),

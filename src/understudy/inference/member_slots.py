@@ -166,7 +166,11 @@ class SlotMoments:
 
     def noise_covariance(self, derivatives: Floats) -> Floats:
         """Covariance by noise of q estimates, to first order, shape (q, q)."""
-        return self.joint.noise_along(self.gradient(derivatives))
+        return self.noise_along(self.gradient(derivatives))
+
+    def noise_along(self, gradient: Floats) -> Floats:
+        """As of one table (`MomentMatrix.noise_along`)."""
+        return self.joint.noise_along(gradient)
 
     def noise_between(self, one: Floats, other: Floats) -> Floats:
         """As of one table (`MomentMatrix.noise_between`)."""
