@@ -10,9 +10,11 @@ import pytest
 
 import understudy as us
 from schemas import column
+from understudy.dp.released import LOST
 from understudy.errors import CheckpointError, DataError, LedgerError
 from understudy.ledger.account import Caps, Population
 from understudy.ledger.ledger import PopulationLedger, manifest_digest, past_release
+from understudy.ledger.reservation import Reservation
 from understudy.workflow.governance import RunSpending
 
 COLUMNS = column("job", "categorical", levels=["a", "b", "c"], source="law") + column(
@@ -213,6 +215,38 @@ def test_two_copies_of_a_checkpoint_cannot_charge_one_step_twice(people, ledger,
         us.synthesize(people, BOUND, **asked, checkpoint=one, progress=tell, sets=1)
     assert kinds(ledger).count("charge") == noted + 1
     us.synthesize(people, BOUND, **asked, checkpoint=two, sets=1)
+    assert ledger.totals("adults").spent.pure == 1
+    assert ledger.verify() == []
+
+
+@pytest.mark.parametrize("kth", [1, 2])
+@pytest.mark.parametrize("entered", [False, True])
+def test_a_step_that_the_ledger_refuses_is_paid_anew_unless_it_is_entered(
+    people, ledger, asked, tmp_path, monkeypatch, kth, entered
+):
+    """Also the last one of a run, which would leave nothing to pay for it again."""
+    asked |= {"checkpoint": tmp_path / "checkpoint"}
+    steps, charge, calls = 2, Reservation.charge, iter(range(1, 100))
+
+    def refused(self, spent, journal, *, number):
+        if next(calls) != kth:
+            return charge(self, spent, journal, number=number)
+        if entered:
+            charge(self, spent, journal, number=number)
+        raise LedgerError("The disk is full.")
+
+    monkeypatch.setattr(Reservation, "charge", refused)
+    with pytest.raises(LedgerError, match="full"):
+        us.synthesize(people, BOUND, **asked)
+    assert kinds(ledger).count("charge") == kth - (not entered)
+    if entered and kth == steps:
+        with pytest.raises(CheckpointError, match="nothing is left of the budget"):
+            us.synthesize(people, BOUND, **asked)
+        return
+    made = us.synthesize(people, BOUND, **asked)
+    lost = [entry for entry in made.manifest.ledger if entry["noise"] == LOST]
+    assert (len(lost), len(made.manifest.ledger)) == (entered, steps + entered)
+    assert kinds(ledger).count("charge") == steps + entered
     assert ledger.totals("adults").spent.pure == 1
     assert ledger.verify() == []
 

@@ -46,6 +46,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -370,6 +371,8 @@ class JournalCost:
 
 
 FORMAT: Final = 4
+WITHDRAWN: Final = "withdrawn"
+"""Kind of a record that takes back the charge before it, and of that charge as it is read."""
 JOURNAL_FILE: Final = "journal.jsonl"
 
 
@@ -401,6 +404,7 @@ class Journal:
         self._file: int | None = None
         self._anchor = Anchor(folder)
         self._waiting: list[Record] = []
+        self._last: Record = {}
         self._lines, self._spending = 0, JournalCost(request)
         self.seed, self.run = seed, 1
         self.records: tuple[Record, ...] = ()
@@ -439,10 +443,25 @@ class Journal:
         Raises:
             CheckpointError: it cannot be written; then nothing may be computed.
         """
-        self._waiting.append({"run": self.run, **record})
+        self._last = {"run": self.run, **record}
+        self._waiting.append(self._last)
         if not wait:
             with self._translate_errors():
                 self._write()
+
+    def withdraw(self, entry: Entry) -> None:
+        """Take back the charge that this run has just written, as nothing is computed for it.
+
+        Nothing happens if that is not the last record, or if an earlier run wrote it.
+
+        Args:
+            entry: of the charge.
+
+        Raises:
+            CheckpointError: it cannot be written; then the charge counts.
+        """
+        if self._last.get("kind") == "charge" and self._last["entry"] == pack(entry):
+            self.append(self._last | {"kind": WITHDRAWN})
 
     @property
     def begun(self) -> bool:
@@ -557,15 +576,19 @@ def _plain(data: Mapping[str, Any]) -> Any:
 
 
 def journal_records(lines: list[bytes], path: Path) -> list[Record]:
-    """The records of whole lines.
+    """The records of whole lines; a charge that was taken back is no charge.
 
     Raises:
         CheckpointError: one is not as it was written.
     """
     try:
-        return [record_of(line) for line in lines]
+        records = [record_of(line) for line in lines]
     except ValueError:
         raise damage_error(path) from None
+    for charge, record in pairwise(records):
+        if record.get("kind") == WITHDRAWN:
+            charge["kind"] = WITHDRAWN
+    return records
 
 
 def _chain(lines: list[bytes], start: str = START) -> list[str]:

@@ -20,6 +20,12 @@ planned was a sum of at most R, hence the costs are a sum of at most R - L; the 
 other. A mechanism that leaves something behind the gate for another one (`Mechanism.unfinished`)
 counts as without an outcome until that other one has one.
 
+**A charge that is taken back never was one.** A population's ledger is told of a charge once the
+journal has it, and before anything is computed. A run whose ledger refuses it, and does not hold
+it, ends there and says so in the journal: it drew no noise, and nobody else can know. The step is
+paid anew, and whole. A run that was killed says nothing; what the ledger lacks then is no proof,
+since it may have been put back from a copy.
+
 **What is not paid for is not written down.** Exact statistics, and whatever else has no finite
 cost, must not lie on a disk. Such a step is noted as run, and run again in a continued run; its
 entries in the ledger are taken over, and it has no effect on costs.
@@ -52,6 +58,7 @@ from understudy.checkpoint.journal import (
     FORMAT,
     JOURNAL_FILE,
     NOTHING,
+    WITHDRAWN,
     Anchor,
     Journal,
     JournalCost,
@@ -367,6 +374,6 @@ def _steps(records: Sequence[Record]) -> list[Step]:
         step = steps.setdefault(record["call"], Step(record["mechanism"], record["asked"]))
         if record["kind"] == "charge":
             step.charges.append((record["run"], unpack(record["entry"])))
-        else:
+        elif record["kind"] != WITHDRAWN:
             step.answer = record
     return [steps[number] for number in sorted(steps)]

@@ -33,7 +33,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -266,9 +266,14 @@ class RunSpending:
         self.noted += 1
         if self.noted > self.known.charges:
             journal = self.journal.digest if self.journal else ""
-            self.reservation.charge(
-                self._reserved_cost(self.cost.total), journal, number=self.noted
-            )
+            spent = self._reserved_cost(self.cost.total)
+            try:
+                self.reservation.charge(spent, journal, number=self.noted)
+            except LedgerError:
+                with suppress(CheckpointError, LedgerError):  # where that fails the charge counts
+                    if self.journal and self.reservation.charges < self.noted:
+                        self.journal.withdraw(entry)
+                raise
             self.charged = True
             return
         if self.noted == self.known.charges:
