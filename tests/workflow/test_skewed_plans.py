@@ -176,6 +176,26 @@ def test_medians_by_group_are_as_wide_as_planned_in_bins_of_any_length(shape, bi
         assert all(largest < 10 * least for least, largest in halves["known"])
 
 
+ON_LINES = ["median pay", "quantile 0.9 pay", "gini pay", "mean {pay > 1000}"]
+
+
+@pytest.mark.nightly(every=5)
+@pytest.mark.parametrize("shape", sorted({*SHAPES} - {"two heaps"}))
+@pytest.mark.parametrize("typical", [True, False])
+def test_what_number_lines_answer_is_hardly_wider_than_planned(shape, typical):
+    """It may be narrower, as a finer line is bought where records are many.
+
+    Of two heaps the median lies where there is nobody, which no plan knows.
+    """
+    asked = {**ASKED, "analyses": ON_LINES}
+    plan = us.plan(schema_of(shape, typical), assume_rows=N, **asked)
+    made = us.synthesize(rows(shape), schema_of(shape, typical), insecure_noise_seed=5, **asked)
+    for (analysis, _), (least, largest) in ranges(plan).items():
+        (low,), (high,) = us.analyze(made, *analysis.split(" ", 1)).pooled.interval(0.95)
+        assert least / 8 <= (high - low) / 2 <= 2.001 * largest
+    assert len(plan.ranges) == len(ON_LINES) == len(plan.expected)
+
+
 def test_a_mean_beside_a_median_of_the_same_columns_is_expected_in_its_own_unit():
     asked = {"epsilon": 1, "delta": "1e-6", "assume_rows": N}
     schema = schema_of("gamma", True)

@@ -368,7 +368,7 @@ def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema)
         return found
     table = pooled_table([marginal(one, (name,), schema) for one in tables])
     inside = _membership(coarse_states(fine, coarse), coarse.size)
-    return _fit_sums(found, inside, table.counts, table.variances)
+    return fit_sums(found, inside, table.counts, table.variances)
 
 
 def _membership(places: Integers, sums: int) -> Floats:
@@ -409,12 +409,12 @@ def column_counts(
         assert isinstance(fine, NUMERIC)
         own = line_table(usual, (), schema)
         rows = _membership(coarse_states(fine, cells), cells.size)
-        found = _fit_sums(found, rows, own.counts, own.variances)
+        found = fit_sums(found, rows, own.counts, own.variances)
         counted.append(usual)
     for one in _grouped_tables(name, measurements, counted):
         sums = marginal(one, (name,), schema)
         rows = _membership(np.array(one.groups[name])[states], len(sums.counts))
-        found = _fit_sums(found, rows, sums.counts, sums.variances)
+        found = fit_sums(found, rows, sums.counts, sums.variances)
     deviations = np.array([one.stddev for one in counted])
     exact = deviations == 0
     precise = exact if exact.any() else deviations**-2.0
@@ -422,7 +422,7 @@ def column_counts(
     inside = n[0] - float(weights @ [one.outside for one in counted])
     variance = n[1] ** 2 + float(weights**2 @ deviations**2)
     rows = np.ones((1, found.counts.shape[-1]))
-    return _fit_sums(found, rows, np.array([inside]), np.array([variance]))
+    return fit_sums(found, rows, np.array([inside]), np.array([variance]))
 
 
 def _grouped_tables(
@@ -440,7 +440,7 @@ def _grouped_tables(
             yield one
 
 
-def _fit_sums(table: NoisyCounts, rows: Floats, numbers: Floats, variances: Floats) -> NoisyCounts:
+def fit_sums(table: NoisyCounts, rows: Floats, numbers: Floats, variances: Floats) -> NoisyCounts:
     """Counts with the sources of their noise, fitted to what noise of its own says of sums of them.
 
     Args:

@@ -61,11 +61,12 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
+import polars as pl
 from scipy.linalg import block_diag
 
 from understudy._arrays import Z_95, Floats, Integers
 from understudy.errors import InferenceError
-from understudy.features.grids import TOLD, LineCells, Numeric, is_finer
+from understudy.features.grids import TOLD, LineCells, Numeric, is_finer, line_bins
 from understudy.features.scores import Limits
 from understudy.inference.bin_bias import end_scores
 from understudy.inference.combining import Pooled, Untested
@@ -79,11 +80,13 @@ from understudy.inference.noisy_tables import (
     Sources,
     column_counts,
     finest_line,
+    fit_sums,
     line_of,
     line_schema,
     select_covering,
 )
-from understudy.inference.quantiles import table_quantiles
+from understudy.inference.own_tables import counts_on_lines
+from understudy.inference.quantiles import expected_halves, table_quantiles
 from understudy.inference.question import RATIOS, Estimand
 from understudy.inference.records import ABSENT, Records
 from understudy.inference.second_moments import LostInNoiseError
@@ -178,10 +181,7 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     Raises:
         InferenceError: the expression cannot be computed, or not record by record.
     """
-    asked = (*RATIOS, "total", "quantile", "std", "gini")
-    if estimand.kind not in asked or not estimand.used or len(estimand.columns) > 1:
-        return None
-    if estimand.split and estimand.kind in _BY_CELLS:
+    if not _is_of_one_number(estimand):
         return None
     (name,) = estimand.columns
     line = line_of(release.measurements, name)
@@ -206,19 +206,83 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     measured = tables if in_states else (finest, *tables)
     about = n_rows, release.manifest.inference.rows_stddev
     table = column_counts(name, known, release.schema, about, None if in_states else finest)
-    counted: Counted
     if estimand.kind == "quantile":
         heavy = not all(one.family.is_gaussian for one in measured)
-        counted = table_quantiles(estimand, table, cells, len(measured), heavy=heavy)
-    elif estimand.kind in _BY_CELLS:
-        complete = Records.complete_of(release.tables[0], release.schema, (name,))
-        scores = estimand.scores(complete)
-        counts = scores.quantity != ABSENT
-        shown = scores.value[counts] if counts.any() else np.zeros(1)
-        counted = _BY_CELLS[estimand.kind](estimand, table, cells, len(measured), shown)
-    else:
-        counted = table_estimates(estimand, table, cells, len(measured))
-    return counted, cells
+        return table_quantiles(estimand, table, cells, len(measured), heavy=heavy), cells
+    complete = Records.complete_of(release.tables[0], release.schema, (name,))
+    return _counted(estimand, table, cells, len(measured), complete), cells
+
+
+def expected_on_line(
+    estimand: Estimand, schema: Schema, rows: pl.DataFrame, stddev: float, n_stddev: float
+) -> list[tuple[str, float, float]]:
+    """Half-widths that are expected of what a number line alone would answer.
+
+    Args:
+        estimand: the question.
+        schema: public; the question is of one of its numbers.
+        rows: records that stand for those of the release.
+        stddev: of the noise in a cell of the line.
+        n_stddev: of that in the number of records.
+
+    Returns:
+        Name of each estimate, and half of its interval of 95 % by noise and by sampling; none where
+        a line does not answer such a question.
+
+    Raises:
+        InferenceError: as by `line_answer`.
+    """
+    if not _is_of_one_number(estimand):
+        return []
+    (name,) = estimand.columns
+    column, complete = schema.columns[name], Records.complete_of(rows, schema, (name,))
+    assert isinstance(column, NUMERIC)
+    cells = schema.part([name]).model_copy(update={"forbidden": ()})
+    cells = cells.with_bins({name: line_bins(column)})
+    if estimand.kind == "quantile":
+        return expected_halves(estimand, estimand.scores(complete), cells, stddev)
+    size = cells.columns[name].size
+    counts = counts_on_lines((name,), schema, rows)[name][:size]
+    halves = []
+    for noise in (stddev, 0.0):
+        variances = np.full(size, noise**2)
+        sources = Sources.independent(variances, np.arange(size), size)
+        known = np.array([counts.sum()]), np.array([noise and n_stddev**2])
+        table = fit_sums(NoisyCounts(counts, variances, sources), np.ones((1, size)), *known)
+        pooled = _counted(estimand, table, cells, 1, complete).pooled
+        lower, upper = pooled.interval(0.95)
+        halves.append((upper - lower) / 2)
+    both, alone = halves
+    by_noise = np.sqrt(np.maximum(both**2 - alone**2, 0))
+    return [*zip(pooled.names, by_noise.tolist(), alone.tolist(), strict=True)]
+
+
+def _is_of_one_number(estimand: Estimand) -> bool:
+    """Return whether the line of a single column may answer a question."""
+    asked = (*RATIOS, "total", "quantile", "std", "gini")
+    if estimand.kind not in asked or not estimand.used or len(estimand.columns) > 1:
+        return False
+    return not (estimand.split and estimand.kind in _BY_CELLS)
+
+
+def _counted(
+    estimand: Estimand, table: NoisyCounts, cells: Schema, tables: int, complete: Records
+) -> Counted:
+    """What the counts of cells tell of anything but a quantile.
+
+    Args:
+        estimand: the question.
+        table: counts of the cells.
+        cells: schema in them.
+        tables: how many measurements they rest on.
+        complete: synthetic records, which decide whether noise hides it.
+    """
+    if estimand.kind not in _BY_CELLS:
+        return table_estimates(estimand, table, cells, tables)
+    scores = estimand.scores(complete)
+    counts = scores.quantity != ABSENT
+    shown = scores.value[counts] if counts.any() else np.zeros(1)
+    return _BY_CELLS[estimand.kind](estimand, table, cells, tables, shown)
 
 
 def _tells_more(line: Measurement, fine: Numeric, coarse: Numeric, n_rows: int) -> bool:

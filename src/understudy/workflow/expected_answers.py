@@ -23,9 +23,11 @@ and over the bins. Those that lie within what is typical may also be skewed ther
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -50,6 +52,7 @@ from understudy.inference.moment_answers import (
     halves_answer,
     matrix_answer,
 )
+from understudy.inference.number_line import expected_on_line
 from understudy.inference.own_tables import counts_on_lines, expected_parts
 from understudy.inference.records import Records
 from understudy.inference.second_moments import (
@@ -93,6 +96,7 @@ _UNKNOWN, _LEAST_PART = 0.1, 0.001  # of the range, in which numbers lie where n
 _VALUES = 1_000
 _TAIL = 0.05
 _GAMMA = 2.0  # shape of a skewed distribution
+_NO_LINES: Final[Mapping[str, float]] = MappingProxyType({})
 
 
 def expected_answers(
@@ -105,7 +109,7 @@ def expected_answers(
     like: pl.DataFrame | None,
     rows_stddev: float,
     lines: Mapping[str, float],
-    lined: Collection[str] = (),
+    lined: Mapping[str, float] = _NO_LINES,
 ) -> tuple[Expected, ...]:
     """Expected half-widths of each estimate of some analyses.
 
@@ -120,7 +124,7 @@ def expected_answers(
         rows_stddev: of the noise in the number of records, where it is not among the sums.
         lines: column → standard deviation of the noise in the cells of its number line, where that
             decides on limits.
-        lined: columns whose lines are released before anything else.
+        lined: the same of all columns whose lines are released before anything else.
     """
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
     if like is None:
@@ -139,6 +143,10 @@ def expected_answers(
             found += _expect_weighted(analysis, weighed, schema, rows, excess)
             continue
         assumed = Assumed(sources, schema, rows, (float(rows.height), rows_stddev))
+        noise = _line_noise(analysis, assumed, lined)
+        if noise is not None:
+            found += _expect_on_line(analysis, noise, rows_stddev, schema, rows)
+            continue
         found += _expect_answer(analysis, assumed)
     return tuple(found)
 
@@ -155,6 +163,19 @@ def _own_table_noise(
             for own in tables
         ):
             return stddev
+    return None
+
+
+def _line_noise(
+    analysis: DeclaredAnalysis, assumed: Assumed, lined: Mapping[str, float]
+) -> float | None:
+    """Deviation of the noise in a cell of the line that answers an analysis; None if none does."""
+    names = [*_columns(analysis, assumed.schema)]
+    of_members = analysis.members(assumed.schema) is not None
+    if len(names) != 1 or of_members or assumed.schema.design.weight:
+        return None
+    with suppress(InferenceError):  # second moments, of which nothing is left
+        return lined.get(names[0]) if assumed.answer(analysis) is None else None
     return None
 
 
@@ -188,6 +209,21 @@ def _expect_weighted(
     except InferenceError as error:
         return [Expected(str(analysis), "", np.nan, np.nan, str(error))]
     return _expected(analysis, found)
+
+
+def _expect_on_line(
+    analysis: DeclaredAnalysis,
+    stddev: float,
+    n_stddev: float,
+    schema: Schema,
+    rows: pl.DataFrame,
+) -> list[Expected]:
+    """Return what the number line of the only column of an analysis tells."""
+    try:
+        found = expected_on_line(analysis.estimand(schema), schema, rows, stddev, n_stddev)
+    except InferenceError as error:
+        return [Expected(str(analysis), "", np.nan, np.nan, str(error))]
+    return [Expected(str(analysis), *one) for one in found] or [_untold(analysis)]
 
 
 def _expect_counts(
@@ -468,7 +504,7 @@ def expected_ranges(
     n_rows: int,
     rows_stddev: float,
     lines: Mapping[str, float],
-    lined: Collection[str] = (),
+    lined: Mapping[str, float] = _NO_LINES,
 ) -> tuple[ExpectedRange, ...]:
     """Half-widths and chances of refusal over several ways in which numbers may be spread.
 
@@ -493,9 +529,16 @@ def expected_ranges(
         stddev = _own_table_noise(analysis, schema, steps)
         if stddev is not None:
             if analysis.estimand(schema).kind == "quantile":
-                found += _expect_quantiles(analysis, stddev, schema, even, lined)
+                expect = partial(_expect_counts, analysis, stddev, schema, lined=lined)
+                found += _expect_by_bins(analysis, expect, schema, even)
             continue  # cells are counted, wherever numbers lie
         if _weighed(analysis, schema, steps):
+            continue
+        sources = _sources([analysis], schema, steps, even, pure=pure)
+        noise = _line_noise(analysis, Assumed(sources, schema, even, about), lined)
+        if noise is not None:
+            expect = partial(_expect_on_line, analysis, noise, rows_stddev, schema)
+            found += _expect_by_bins(analysis, expect, schema, even)
             continue
         each, chance, lost = dict[str, list[float]](), 0.0, False
         for parts in _ways(analysis, schema):
@@ -510,14 +553,20 @@ def expected_ranges(
     return tuple(found)
 
 
-def _expect_quantiles(
+def _expect_by_bins(
     analysis: DeclaredAnalysis,
-    stddev: float,
+    expect: Callable[[pl.DataFrame], list[Expected]],
     schema: Schema,
     even: pl.DataFrame,
-    lined: Collection[str],
 ) -> list[ExpectedRange]:
-    """Half-widths of quantiles by group over several ways in which numbers lie in bins."""
+    """Half-widths of what bins of a number tell, over several ways in which numbers lie in them.
+
+    Args:
+        analysis: the question.
+        expect: says what is expected of such records.
+        schema: public.
+        even: records drawn evenly over the schema.
+    """
     ways = (
         with_skewed_numbers(even, schema, {}),
         with_skewed_numbers(even, schema, dict.fromkeys(_columns(analysis, schema), _UNKNOWN)),
@@ -526,7 +575,7 @@ def _expect_quantiles(
     )
     each, lost = dict[str, list[float]](), False
     for rows in ways:
-        for one in _expect_counts(analysis, stddev, schema, rows, lined):
+        for one in expect(rows):
             lost = lost or not one.name  # nobody counts, where numbers lie so
             if one.name:  # NaN for a group without records
                 each.setdefault(one.name, []).append(one.half_width)
@@ -676,10 +725,13 @@ def _expect_answer(analysis: DeclaredAnalysis, assumed: Assumed) -> list[Expecte
         answer = assumed.answer(analysis)
     except InferenceError as error:
         return [Expected(str(analysis), "", np.nan, np.nan, str(error))]
-    if answer is None:
-        why = "second moments do not have it; it is answered by what the synthesis measures, if so"
-        return [Expected(str(analysis), "", np.nan, np.nan, why)]
-    return _expected(analysis, answer)
+    return [_untold(analysis)] if answer is None else _expected(analysis, answer)
+
+
+def _untold(analysis: DeclaredAnalysis) -> Expected:
+    """Nothing that is bought for analyses answers this one."""
+    why = "second moments do not have it; it is answered by what the synthesis measures, if so"
+    return Expected(str(analysis), "", np.nan, np.nan, why)
 
 
 def _expected(analysis: DeclaredAnalysis, answer: MeasuredAnswer) -> list[Expected]:

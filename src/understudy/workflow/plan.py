@@ -526,17 +526,15 @@ def _growth(schema: Schema) -> float:
 def state_assumptions(request: Request, assume_rows: int | None) -> dict[str, Any]:
     """Noise of the moments that answer declared analyses, and how many records are assumed."""
     deviations = [step.stddev for step in request.answer_steps()]
-    lines = {step.columns[0]: step.stddev for step in request.line_steps()}
-    lined = (*lines,)
-    if request.limits is not None:  # an earlier release has laid them down
-        lines = {}
+    lined = {step.columns[0]: step.stddev for step in request.line_steps()}
     bought = (moments for moments, _ in request.answers)
     return {
         "steps": list(zip(bought, deviations, strict=True)),
         "pure": request.budget.accounting == "pure",
         "n_rows": assume_rows or request.schema.n_rows or PLANNED_ROWS,
         "rows_stddev": request.rows_stddev,
-        "lines": lines,
+        # An earlier release may have laid limits down.
+        "lines": lined if request.limits is None else {},
         "lined": lined,
     }
 
