@@ -20,16 +20,20 @@ import numpy as np
 
 from understudy._arrays import Floats
 from understudy.errors import InferenceError, nearest
+from understudy.schema import Categorical, Ordinal, Schema
 from understudy.schema.expressions import (
     hide_names,
+    names_in,
     python_tree,
     quote_name,
     read_name,
     show_names,
     split_outside,
     stand_in,
+    texts_in,
     tree_text,
     without_braces,
+    without_quoted,
 )
 
 # The library of formulas, and pandas behind it, takes long, and few questions need it.
@@ -145,13 +149,50 @@ def has_predictor(formula: str, name: str) -> bool:
     )
 
 
+def find_slip(formula: str, schema: Schema) -> str:
+    """The sentence about quotes or back-ticks that a formula lacks, or has too many of; "" if none.
+
+    Args:
+        formula: that cannot be read, or names something unknown.
+        schema: of its columns.
+    """
+    texts = [text[1:-1] for text in texts_in(formula)]
+    levels = {
+        level: name
+        for name, column in schema.columns.items()
+        if isinstance(column, Categorical | Ordinal)
+        for level in column.levels
+        if isinstance(level, str)
+    }
+    for text in texts:
+        if text in schema.columns and text not in levels:
+            return f"in quotes, {text!r} is a text; the column is written {quote_name(text)}."
+    bare = without_quoted(formula)
+    for name in sorted(schema.columns, key=len, reverse=True):
+        if quote_name(name) != name and name.casefold() in bare.casefold():
+            return f"the column {name!r} stands in back-ticks, {quote_name(name)}."
+    if date := re.search(r"\d{4}-\d\d-\d\d([T ][\d:]+)?", bare):
+        return f"a date stands in quotes, {date[0]!r}."
+    for word in names_in(bare) - {*schema.columns}:
+        if word in levels:
+            return f"a level stands in quotes, as in {quote_name(levels[word])} == {word!r}."
+    if re.search(r"\w\s+by\s+\w", bare):
+        return "groups stand behind a tilde, as in 'income ~ region'."
+    return ""
+
+
 def unknown(name: str, table: Iterable[str]) -> str:
     """The sentence that says that a name is no column, with the nearest one that is."""
     names = list(table)
+    begun = [one for one in names if one.casefold().startswith(name.casefold())]
     # A column is meant sooner than a function, and no name that is short is near another one.
     functions = sorted(one for one in _functions() if len(one) > 2)
-    close = nearest(name, names) or nearest(name, functions)
-    meant = f"; did you mean {close!r}?" if close else ""
+    close = nearest(name, names) or (begun[0] if begun else nearest(name, functions))
+    meant = ""
+    if close:
+        meant = (
+            f"; did you mean {repr(close) if quote_name(close) == close else quote_name(close)}?"
+        )
     shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     return (
         f"There is no column or function {name!r} in this release{meant or '.'} "

@@ -469,6 +469,15 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
         raise InferenceError(
             f"Expected a kind among {', '.join(KINDS)}, got {kind!r}.{_suggest_kind(str(kind))}"
         )
+    try:
+        return _read(kind, formula, schema, probability)
+    except InferenceError:
+        if slip := formulas.find_slip(formula, schema):
+            raise InferenceError(f"The formula {formula!r} cannot be read: {slip}") from None
+        raise
+
+
+def _read(kind: str, formula: str, schema: Schema, probability: float) -> Estimand:
     if kind == "quantile":
         stated, formula = split_probability(formula)
         if stated is not None and probability not in (0.5, stated):
@@ -487,8 +496,8 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
     if where and kind in OF_GROUPS:
         raise InferenceError(f"The kind {kind} is of all records; leave 'where {where}' out.")
     estimand = read(kind, written_out(SAME_AS.get(kind, kind), bare, schema), schema)
-    if not estimand.columns:
-        raise InferenceError(f"The formula {formula!r} names no column of the release.")
+    if not estimand.columns or (estimand.expression and not estimand.used):
+        raise InferenceError(f"The formula {formula!r} asks of no column of the release.")
     own = SAME_AS.get(kind, kind)
     estimand = replace(estimand, kind=own, called=kind, probability=probability)
     if not where:

@@ -102,6 +102,21 @@ def names_in(text: str) -> set[str]:
     return {read_name(found["name"]) for found in _TOKEN.finditer(text) if found["name"]}
 
 
+def texts_in(text: str) -> list[str]:
+    """What stands in quotes, with these."""
+    return [found[0] for found in _TOKEN.finditer(text) if found[0][0] in "'\"" and found[0][1:]]
+
+
+def without_quoted(text: str) -> str:
+    """What stands neither in quotes nor in back-ticks.
+
+    Example:
+        >>> without_quoted("`in work` > 0 & city == 'A'")
+        ' > 0 & city == '
+    """
+    return re.sub(rf"{_TEXT}|{_QUOTED}", "", text)
+
+
 def hide_names(text: str) -> str:
     """Put a word in the place of each name that Python would not read; `show_names` undoes it."""
 

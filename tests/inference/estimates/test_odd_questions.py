@@ -10,6 +10,7 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.errors import InferenceError
+from understudy.inference.declared import declared_analyses
 from understudy.schema.expressions import quote_name
 
 N = 3_000
@@ -157,7 +158,7 @@ def test_columns_of_any_name_answer_alike(alike, question):
 
 
 def test_a_word_of_python_without_back_ticks_is_said(alike):
-    with pytest.raises(InferenceError, match="called 'class' stands in back-ticks, `class`"):
+    with pytest.raises(InferenceError, match="'class' stands in back-ticks, `class`"):
         us.analyze(alike[1], "mean", "class + 1")
 
 
@@ -180,6 +181,27 @@ def test_what_cannot_be_computed_is_said_in_a_sentence(release, question, words)
     kind, formula = question.split(" ", 1)
     with pytest.raises(InferenceError, match=words):
         us.analyze(release, kind, formula, anyway=True)
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("mean 'net pay' ~ sex", "'net pay' is a text; the column is written `net pay`."),
+        ('mean age ~ "sex"', "'sex' is a text; the column is written sex."),
+        ("mean age where 'age' > 50", "'age' is a text; the column is written age."),
+        ("mean Net Pay ~ sex", "'net pay' stands in back-ticks, `net pay`."),
+        ("mean net", "did you mean `net pay`?"),
+        ("mean age where sex == f", "a level stands in quotes, as in sex == 'f'."),
+        ("mean age where day > 2024-05-31", "a date stands in quotes, '2024-05-31'."),
+        ("mean age by sex", "groups stand behind a tilde"),
+        ("mean 5 ~ sex", "asks of no column"),
+    ],
+)
+def test_quotes_and_back_ticks_that_are_wrong_are_said(question, words):
+    day = column("day", "date", lower="2024-01-01", upper="2024-12-31")
+    schema = us.Schema.loads(_schema({"pay": "net pay"}).dumps() + day)
+    with pytest.raises(InferenceError, match=re.escape(words)):
+        declared_analyses([question], schema)[0].estimand(schema)
 
 
 @pytest.mark.parametrize(
