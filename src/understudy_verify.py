@@ -409,12 +409,26 @@ def left_by_a_manager(place: Path) -> bool:
 
 def strict_json(file: Path) -> Any:
     """The content of JSON in which no name stands twice and every number is finite."""
-    text, why = file.read_text(encoding="utf-8"), "a name stands twice"
-    found = json.loads(
-        text, object_pairs_hook=lambda p: require(len(dict(p)) == len(p), why) and dict(p)
+    own = file.is_file() and not file.is_symlink()  # what leads elsewhere may have no end
+    require(
+        own and file.stat().st_size <= 2**28, f"{file.name} is no file of its own, or too large"
     )
-    json.dumps(found, ensure_ascii=False, allow_nan=False).encode()  # and no half of a character
+    why = "a name stands twice"
+    try:
+        found = json.loads(
+            file.read_text(encoding="utf-8"),
+            object_pairs_hook=lambda p: require(len(dict(p)) == len(p), why) and dict(p),
+        )
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()  # no half of a character
+    except (ValueError, RecursionError):
+        raise Fault("broken", f"{file.name} is not JSON of finite numbers, in UTF-8") from None
+    require(isinstance(found, dict), f"{file.name} holds no entries")
     return found
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _decimal_up(x: Fraction) -> str:
@@ -825,7 +839,7 @@ class Release:
         odd = sorted((found - {"manifest.json", "manifest.sig"}) ^ {*listed})
         require(not odd, f"{''.join(odd[:1])[:60]!r} is not listed, or not there")
         for name, checksum in listed.items():
-            digest = hashlib.sha256((self.folder / name).read_bytes()).hexdigest()
+            digest = _digest(self.folder / name)
             require(checksum == f"sha256:{digest}", f"{name[:60]!r} was changed")
         sets = [f"synthetic/set-{k}" for k in range(1, self.content["sets"] + 1)]
         self.parts = {f"{one}.parquet": self.n_rows for one in sets}
@@ -852,7 +866,7 @@ class Release:
         fits = isinstance(signed, dict) and {*signed} == {"algorithm", "public_key", "signature"}
         require(fits and signed["algorithm"] == "ed25519", "it is not of Ed25519")
         require(key in (None, signed["public_key"]), "it was signed by another key")
-        digest = hashlib.sha256((self.folder / "manifest.json").read_bytes()).hexdigest()
+        digest = _digest(self.folder / "manifest.json")
         try:
             from cryptography.exceptions import InvalidSignature
             from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

@@ -168,7 +168,11 @@ def parse(text: str) -> Any:
     """
     try:
         content = json.loads(
-            text, object_pairs_hook=_distinct, parse_constant=_refuse_text, parse_float=_finite
+            text,
+            object_pairs_hook=_distinct,
+            parse_constant=_refuse_text,
+            parse_float=_finite,
+            parse_int=_whole,
         )
         json.dumps(content, ensure_ascii=False).encode("utf-8")
     except json.JSONDecodeError as error:
@@ -197,6 +201,13 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         _refuse_text(text)
     return number
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError("it holds a number of thousands of digits") from None
 
 
 ALGORITHM = "ed25519"

@@ -259,7 +259,7 @@ TEXTS = {
     "overflow": ('{"format": 1, "files": {}, "sets": 1e999}', "not finite"),
     "nan": ('{"format": NaN, "files": {}}', "not finite"),
     "half a character": ('{"format": 1, "files": {"\\ud800": "x"}}', "half of a character"),
-    "digits": ('{"format": 1, "files": {}, "sets": ' + "9" * 5000 + "}", "is not a release"),
+    "digits": ('{"format": 1, "files": {}, "sets": ' + "9" * 5000 + "}", "thousands of digits"),
     "truth": ('{"format": true, "files": {}}', "not a number"),
     "text": ('{"format": "1", "files": {}}', "not a number"),
     "list of files": ('{"format": 1, "files": ["a"]}', "no readable"),
@@ -274,6 +274,25 @@ def test_json_of_two_meanings_or_without_end_is_refused(tmp_path, kind):
     text, words = TEXTS[kind]
     (tmp_path / "manifest.json").write_bytes(text if isinstance(text, bytes) else text.encode())
     assert words in sentence(tmp_path)
+
+
+ENDLESS = {
+    "link": lambda manifest: manifest.symlink_to("/dev/zero"),
+    "pipe": os.mkfifo,
+    "sparse": lambda manifest: manifest.touch() or os.truncate(manifest, 2**36),
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_a_manifest_without_end_is_not_read(tmp_path, kind):
+    """Claim attacked: what reads a folder comes to an end, also where its manifest has none."""
+    ENDLESS[kind](tmp_path / "manifest.json")
+    assert "manifest" in sentence(tmp_path)
+    assert verify(tmp_path)[0] == (
+        "manifest",
+        "broken",
+        "manifest.json is no file of its own, or too large",
+    )
 
 
 def test_names_of_files_are_shown_without_what_a_terminal_obeys(folder):

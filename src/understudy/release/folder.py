@@ -173,7 +173,7 @@ def _is_release(folder: Path) -> bool:
     if not manifest.is_file():
         return False
     try:
-        content = _storage.parse(manifest.read_text(encoding="utf-8"))
+        content = _content_of(manifest)
     except (OSError, ValueError):
         return (folder / "synthetic").is_dir()
     return isinstance(content, dict) and {"format", "files", "guarantee"} <= content.keys()
@@ -561,9 +561,27 @@ def remove(path: Path) -> None:
     shutil.rmtree(path)
 
 
+_LARGEST_MANIFEST: Final = 2**28
+"""Bytes; one with ten thousand measurements takes a tenth of it."""
+
+
+def _content_of(manifest: Path) -> Any:
+    """What a manifest holds, if it is a file of its own: a link or a pipe may have no end.
+
+    Raises:
+        OSError: it cannot be read, or is no file of its own.
+        ValueError: it is not JSON, or larger than any manifest is.
+    """
+    if manifest.is_symlink() or not manifest.is_file():
+        raise FileNotFoundError(manifest)
+    if manifest.stat().st_size > _LARGEST_MANIFEST:
+        raise ValueError("its manifest is too large")
+    return _storage.parse(manifest.read_text(encoding="utf-8"))
+
+
 def _manifest(path: Path) -> dict[str, Any]:
     try:
-        content = _storage.parse((path / MANIFEST).read_text(encoding="utf-8"))
+        content = _content_of(path / MANIFEST)
         version, files = content["format"], content["files"]
         if not isinstance(files, dict) or not all(
             isinstance(checksum, str) for checksum in files.values()
