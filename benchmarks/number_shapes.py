@@ -8,6 +8,10 @@ among them. Bins are the default ones, rows private, δ = 10⁻⁶. A column of 
 if its mean is within 5 % or two standard errors of the rows', whichever is more, its standard
 deviation within 15 %, and the share of rows below each decile of it within .03 of its rank, halves
 of ties counted. The last line of a table says for how many of them that holds.
+
+Beside the errors of means stands the least that one noisy sum would have: numbers cut off where
+that is best, if somebody knew, at the noise that the release has in its own sums. It is the root of
+the mean square of what is cut off and of noise, and below it lies only what more budget buys.
 """
 
 from __future__ import annotations
@@ -25,7 +29,9 @@ import polars as pl
 import understudy as us
 from made_population import CODEBOOK, levels
 from understudy.demo import demo_data, demo_schema
+from understudy.methods.measured_sums import number_sums
 from understudy.schema import NUMERIC, Schema
+from understudy.workflow.analyze import _beside
 
 MEAN, DEVIATION, RANK = 0.05, 0.15, 0.03
 DECILES = np.arange(1, 10) / 10
@@ -42,12 +48,14 @@ class Shape:
         error: of the rows' own mean: two standard errors, in the same parts.
         deviation: ratio of the standard deviations.
         rank: largest distance of a decile's rank.
+        least: error of the mean by one noisy sum, at the best limits; NaN where none was bought.
     """
 
     mean: float
     error: float
     deviation: float
     rank: float
+    least: float
 
     @property
     def kept(self) -> tuple[bool, bool, bool]:
@@ -59,14 +67,21 @@ class Shape:
         )
 
     @classmethod
-    def of(cls, rows: np.ndarray, made: np.ndarray) -> Shape:
-        """Compare the values of a column, absent ones left out."""
+    def of(cls, rows: np.ndarray, made: np.ndarray, noise: float) -> Shape:
+        """Compare the values of a column, absent ones left out.
+
+        Args:
+            rows: values.
+            made: synthetic values.
+            noise: deviation in a sum of numbers from 0 to 1, NaN if none was bought.
+        """
         size = abs(rows.mean()) or 1.0
         return cls(
             (made.mean() - rows.mean()) / size,
             2 * rows.std() / np.sqrt(len(rows)) / size,
             made.std() / (rows.std() or 1.0),
             _rank_distance(rows, made),
+            _least_error(rows, noise) / size,
         )
 
 
@@ -79,6 +94,21 @@ def _rank_distance(rows: np.ndarray, made: np.ndarray) -> float:
     below = np.searchsorted(ordered, deciles, side="left") / len(rows)
     upto = np.searchsorted(ordered, deciles, side="right") / len(rows)
     return float(np.maximum(np.maximum(below - DECILES, DECILES - upto), 0).max())
+
+
+def _least_error(rows: np.ndarray, noise: float) -> float:
+    """Least error of a mean by one noisy sum of numbers cut off between two quantiles."""
+    ends = np.quantile(rows, [*np.arange(0.8, 0.99, 0.01), *(1 - np.geomspace(0.01, 1e-4, 40)), 1])
+    lower = [rows.min()] if rows.min() >= 0 else np.quantile(rows, [0, 1e-3, 0.003, 0.01, 0.03])
+    return float(
+        min(
+            np.hypot(
+                np.clip(rows, low, high).mean() - rows.mean(), noise * (high - low) / len(rows)
+            )
+            for low in lower
+            for high in ends[ends > low]
+        )
+    )
 
 
 def whole(values: np.ndarray, low: int, high: int, **more: object) -> tuple[np.ndarray, dict]:
@@ -223,10 +253,11 @@ def shapes_of(
     )
     taken = time.process_time() - start
     (table,), shapes = release.tables, {}
+    sums = number_sums(_beside(release, 0, 1), release.schema)
     for name, column in schema.columns.items():
         if isinstance(column, NUMERIC):
             pair = [_numbers(one[name], column.codes) for one in (rows, table)]
-            shapes[name] = Shape.of(*pair)
+            shapes[name] = Shape.of(*pair, sums[name].stddev / 2 if name in sums else np.nan)
     return shapes, taken
 
 
@@ -240,14 +271,16 @@ def _numbers(values: pl.Series, codes: tuple[object, ...]) -> np.ndarray:
 def tell(title: str, found: list[dict[str, Shape]], seconds: float) -> list[Shape]:
     """Print a table of one population, and give back what was found."""
     print(f"\n{title}: {len(found)} releases, {seconds:.1f} processor seconds each")
-    print(f"{'column':>16} {'mean %':>14} {'2 s.e. %':>9} {'sd ratio':>16} {'rank':>6}  kept")
+    heads = f"{'mean %':>14} {'r.m.s.':>7} {'least':>6} {'2 s.e.':>7} {'sd ratio':>16} {'rank':>6}"
+    print(f"{'column':>16} {heads}  kept")
     for name in found[0]:
         own = [one[name] for one in found]
         means, sds = [100 * s.mean for s in own], [s.deviation for s in own]
         kept = np.mean([s.kept for s in own], axis=0)
         print(
             f"{name:>16} {np.median(means):>+6.1f} ({max(map(abs, means)):>5.1f}) "
-            f"{100 * own[0].error:>9.1f} {min(sds):>7.2f} to {max(sds):>5.2f} "
+            f"{np.hypot.reduce(means) / len(means) ** 0.5:>7.1f} {100 * own[0].least:>6.1f} "
+            f"{100 * own[0].error:>7.1f} {min(sds):>7.2f} to {max(sds):>5.2f} "
             f"{np.median([s.rank for s in own]):>6.3f}  " + " ".join(f"{x:.1f}" for x in kept)
         )
     every = [one for each in found for one in each.values()]
