@@ -615,7 +615,7 @@ def _require_both_ends(kind: str, records: CalibratedRecords, fit: ScoreFit) -> 
             )
 
 
-_FARTHEST: Final = 15.0  # of x'β, over the range of a predictor: e^15 is endless
+_FARTHEST: Final = 15.0  # of x'β, over the range of what others do not tell: e^15 is endless
 _FURTHER: Final = 1.25
 _CLOSE_ENDS: Final = 1e-3  # of half an interval
 
@@ -651,12 +651,13 @@ class ScoreTests:
         Returns:
             (|S| − B)/√V, at least 0; 0 too where the other coefficients have no finite estimate.
         """
-        records, family = self.fit.records, self.family
+        records, family, estimate = self.fit.records, self.family, self.fit.estimate
         x, weights, shares = records.x, records.weights, records.shares
-        others = np.delete(np.arange(len(self.fit.estimate)), j)
+        others, moves = self._beside(j)
         fixed, rest = value * x[:, j], x[:, others]
+        start = estimate[others] + (value - estimate[j]) * moves
         try:
-            own = solution(family, rest, weights, records.crossed[others], fixed=fixed)
+            own = solution(family, rest, weights, records.crossed[others], fixed=fixed, start=start)
         except LostInNoiseError:
             return 0.0
         eta = fixed + rest @ own
@@ -679,6 +680,17 @@ class ScoreTests:
         bias = float(records.bound_hidden(change[None])[0])
         return max(abs(score) - bias, 0.0) / math.sqrt(max(variance, sys.float_info.min))
 
+    def _beside(self, j: int) -> tuple[Integers, Floats]:
+        """Other coefficients, and how much each moves with this one, if x'β is to stay.
+
+        Without it a predictor far from 0, such as a date, takes x'β out of all bounds.
+        """
+        x, estimate = self.fit.records.x, self.fit.estimate
+        others = np.delete(np.arange(len(estimate), dtype=np.int64), j)
+        slope = self.fit.records.weights * self.family.slope(x @ estimate)
+        across = x[:, others].T * slope
+        return others, -np.asarray(np.linalg.lstsq(across @ x[:, others], across @ x[:, j])[0])
+
     @cached_property
     def _misfit(self) -> float:
         return self.fit.records.misfit()
@@ -696,7 +708,8 @@ class ScoreTests:
             j: which coefficient.
             z: largest distance in it.
         """
-        values = self.fit.records.x[:, j]
+        others, moves = self._beside(j)
+        values = self.fit.records.x[:, j] + self.fit.records.x[:, others] @ moves
         far = _FARTHEST / (np.ptp(values) or np.abs(values).max())
         fit, at = self.fit, self.fit.estimate[j]
         near = z * np.sqrt((fit.noise + fit.sampling + fit.misfit)[j, j])

@@ -1240,13 +1240,20 @@ def _squares(
     whole = float(value @ matrix.sums @ value)
     if not (estimand.groups or estimand.split):
         return np.array([whole])
-    within = _within(estimand, sets, len(sizes))
-    squares = outer = products.totals(matrix.sums) ** 2 / sizes
+    within, totals = _within(estimand, sets, len(sizes)), products.totals(matrix.sums)
+    # From the mean: far from 0 the noise in squares hides them, and so do groups without a size.
+    mean = float(np.nansum(totals * np.isfinite(sizes)) / np.nansum(sizes))
+    value = value - mean * products.sizes[0][0]
+    whole = float(value @ matrix.sums @ value)
     error = np.sqrt(matrix.noise_covariance(np.multiply.outer(value, value)[None])[0, 0])
-    left = max(whole - float(np.nansum(outer)), 2 * error)
+    by_size = matrix.gradient_of_products(*products.sizes)[products.group_of]
+    moved = matrix.gradient_of_products(*products.added) - mean * by_size
+    noise = np.diag(matrix.noise_along(moved))  # which squares of totals have on average
+    between = ((totals - mean * sizes) ** 2 - noise) / sizes
+    left = max(whole - float(np.nansum(between)), 2 * error)
     shown = float(np.nansum(within * sizes))
     spread = within * left / shown if shown > 0 else np.full(len(sizes), left / np.nansum(sizes))
-    return np.asarray(squares + spread * sizes)
+    return np.asarray(totals**2 / sizes + spread * sizes)
 
 
 def _within(estimand: Estimand, sets: Sequence[Records], n_groups: int) -> Floats:

@@ -11,6 +11,7 @@ import pytest
 
 import understudy as us
 from made_matrices import SCHEMA, people
+from schemas import column
 from understudy.cli.app import app
 from understudy.errors import BudgetError, InferenceError, MethodError, ReleaseError
 from understudy.inference.measured_moments import moments_of
@@ -400,3 +401,37 @@ def test_means_of_functions_of_several_numbers(rows):
     for formula in ("{y * x}", "{y - x} ~ sex"):
         with pytest.raises(InferenceError):
             us.analyze(noisy, "mean", formula)
+
+
+ANYWHERE = {
+    "mean": "number ~ group",
+    "ols": "number ~ group",
+    "logit": "{group == 'a'} ~ number",
+    "poisson": "other ~ number",
+}
+
+
+def test_answers_are_as_exact_wherever_0_lies():
+    """Dates lie far from it. A group that is lost in noise has large squares then."""
+    rng, halves = np.random.default_rng(6), {kind: list[float]() for kind in ANYWHERE}
+    group = rng.choice(["a", "b", "c"], 1_500, p=[0.55, 0.44, 0.01])
+    number = np.clip(rng.normal(50, 15, 1_500).round(), 0, 100).astype(int)
+    rows = pl.DataFrame({"number": number, "group": group, "other": rng.poisson(number / 10)})
+    for start in (0, 20_000):
+        schema = us.Schema.loads(
+            column("number", "integer", lower=start, upper=start + 100)
+            + column("other", "integer", lower=0, upper=30)
+            + column("group", "categorical", levels=["a", "b", "c"])
+        )
+        made = us.synthesize(
+            rows.with_columns(pl.col("number") + start),
+            schema,
+            epsilon=4,
+            delta="1e-6",
+            insecure_noise_seed=3,
+        )
+        for kind, formula in ANYWHERE.items():
+            low, high = us.analyze(made, kind, formula).pooled.interval()
+            halves[kind].append(float((high - low)[1] / 2))
+    for near, far in halves.values():
+        assert math.isclose(near, far, rel_tol=1e-2)
