@@ -15,7 +15,7 @@ and keeps a part of it in the mean. From the new measurement alone the answer is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -57,6 +57,7 @@ from understudy.inference.question import (
     parse,
     rule_notes,
     split_condition,
+    split_probability,
 )
 from understudy.inference.refusals import RefusedError, advise, unmeasured_refusal
 from understudy.inference.rules import (
@@ -76,7 +77,8 @@ from understudy.release.manifest import Amendment, bought_by
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
-from understudy.schema.expressions import read_name
+from understudy.schema.expressions import places_as_times, read_name, split_outside
+from understudy.schema.temporal import Calendar
 
 
 def analyze_release(
@@ -293,10 +295,30 @@ def as_asked(analysis: Analysis, kind: str | Estimator, formula: str, schema: Sc
     """
     if kind in SAME_AS:
         analysis = replace(analysis, kind=str(kind))
-    notes = rule_notes(formula, schema)
+    notes = (*rule_notes(formula, schema), *_time_notes(analysis, formula, schema))
+    shown = places_as_times(analysis.formula, schema.columns)
     if notes or (isinstance(kind, str) and split_condition(formula, schema)[1]):
-        return replace(analysis, formula=formula, notes=(*analysis.notes, *notes))
-    return analysis
+        shown = formula
+    return replace(analysis, formula=shown, notes=(*analysis.notes, *notes))
+
+
+_MOST_TIMES: Final = 12
+
+
+def _time_notes(analysis: Analysis, formula: str, schema: Schema) -> Iterator[str]:
+    """What means and quantiles of times are as times, since their units count from somewhere."""
+    pooled = analysis.pooled
+    if analysis.kind not in ("mean", "quantile", "median") or len(pooled.names) > _MOST_TIMES:
+        return
+    bare = split_outside(split_probability(split_condition(formula, schema)[0])[1], "~")[0]
+    column = schema.columns.get(read_name(bare))
+    if not isinstance(column, Calendar):
+        return
+    ends = np.stack([pooled.estimate, *pooled.interval(analysis.level)], axis=1)
+    for name, numbers in zip(pooled.names, ends.clip(*column.bounds), strict=True):
+        if np.isfinite(numbers).all():
+            value, *both = (column.text_at(round(number)) for number in numbers)
+            yield f"{name} is {value}, from {' to '.join(both)}."
 
 
 def within_bounds(

@@ -62,7 +62,12 @@ from understudy.mechanisms.weighted_tables import WeightedTable
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.coarsening import divides_usual, usual_bins
-from understudy.schema.expressions import quote_name, split_outside, with_condition
+from understudy.schema.expressions import (
+    places_as_times,
+    quote_name,
+    split_outside,
+    with_condition,
+)
 
 _BY_MOMENTS = (*RATIOS, "total", *MODELS, *MEASURED_ONLY)
 _SHARE = Fraction(1, 2)  # of the rest buys what is declared
@@ -158,7 +163,7 @@ def declaration(
         "declare",
         estimand.columns,
         epsilon=epsilons[least],
-        analysis=estimand.text,
+        analysis=places_as_times(estimand.text, release.schema.columns),
         delta=delta,
         half_width=width if 0 < width < np.inf else 0.0,
         cuts=() if counted else _cuts(release.schema, schema),
@@ -374,7 +379,7 @@ def _instead(
             answer(asked)
         except InferenceError:
             continue
-        found.append(f"{kind} {text}")
+        found.append(places_as_times(f"{kind} {text}", release.schema.columns))
     return tuple(found)
 
 

@@ -44,6 +44,7 @@ from understudy.schema.expressions import (
     level_state,
     level_test,
     names_in,
+    places_as_times,
     python_tree,
     quote_name,
     read_name,
@@ -409,9 +410,8 @@ class Estimand:
         if self.split:
             parts = self.split, f"not {self.split}"
             groups = [f"{before}:{part}".lstrip(":") for before in groups for part in parts]
-        return tuple(
-            f"{level} | {group}" if group else level for group in groups for level in levels
-        )
+        named = (f"{level} | {group}" if group else level for group in groups for level in levels)
+        return tuple(places_as_times(name, schema.columns) for name in named)
 
     @property
     def used(self) -> tuple[str, ...]:

@@ -47,6 +47,11 @@ _BESIDE_TEXT = re.compile(
     rf"(?P<left>{NAME})\s*(?P<op>{_COMPARED})\s*(?P<after>{_TEXT})"
     rf"|(?P<before>{_TEXT})\s*(?P<turned>{_COMPARED})\s*(?P<right>{NAME})|{_QUOTED}"
 )
+_WHOLE = r"(?<![\w.])-?\d+(?![\w.])"
+_BESIDE_NUMBER = re.compile(
+    rf"(?P<left>{NAME})\s*(?P<op>{_COMPARED})\s*(?P<after>{_WHOLE})"
+    rf"|(?P<before>{_WHOLE})\s*(?P<turned>{_COMPARED})\s*(?P<right>{NAME})|{_TEXT}|{_QUOTED}"
+)
 _SPELLED = re.compile(r"\b(and|or|not|in)\b|[<>].*[<>]", re.DOTALL)
 _LONGEST, _DEEPEST = 1_000, 40  # characters, and nodes within each other
 ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
@@ -346,6 +351,30 @@ def times_as_places(text: str, columns: Mapping[str, Column]) -> str:
         return f"{number} {found['turned']} {name}"
 
     return _BESIDE_TEXT.sub(place, text)
+
+
+def places_as_times(text: str, columns: Mapping[str, Column]) -> str:
+    """The text with times in place of whole numbers beside a column of times, as people read it.
+
+    Args:
+        text: as `times_as_places` gives it.
+        columns: those that it may name.
+    """
+
+    def time(found: re.Match[str]) -> str:
+        name, number = found["left"] or found["right"] or "", found["after"] or found["before"]
+        column = columns.get(read_name(name))
+        if not isinstance(column, Calendar):
+            return found[0]
+        low, high = column.bounds
+        if not low <= int(number) <= high:
+            return found[0]
+        said = repr(column.text_at(int(number)))
+        if found["left"]:
+            return f"{name} {found['op']} {said}"
+        return f"{said} {found['turned']} {name}"
+
+    return _BESIDE_NUMBER.sub(time, text)
 
 
 def _walk(node: ast.AST, depth: int = 0) -> Iterator[tuple[ast.AST, int]]:

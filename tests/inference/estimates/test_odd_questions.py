@@ -204,6 +204,22 @@ def test_quotes_and_back_ticks_that_are_wrong_are_said(question, words):
         declared_analyses([question], schema)[0].estimand(schema)
 
 
+def test_times_are_shown_as_times():
+    """Of answers, conditions and advice; their numbers count from somewhere."""
+    day = column("day", "date", lower="2024-01-01", upper="2024-12-31")
+    schema = us.Schema.loads(_schema({}).dumps() + day)
+    days = pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 12, 31), eager=True)
+    rows = _rows().with_columns(days.sample(N, with_replacement=True, seed=1).alias("day"))
+    made = us.synthesize(rows, schema, **MADE)
+    found = us.analyze(made, "median", "day")
+    assert re.search(r"median of day is 2024-\d\d-\d\d, from 2024-\d\d-\d\d to 2024", str(found))
+    asked = us.analyze(made, "proportion", "day >= '2024-07-01'")
+    assert asked.pooled.names == ("day >= '2024-07-01'",)
+    assert "19905" not in str(asked)
+    with pytest.raises(us.UnderstudyError, match="where day >= '2024-07-01'"):
+        us.analyze(made, "median", "age where day >= '2024-07-01'")
+
+
 @pytest.mark.parametrize(
     "question",
     [
