@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from understudy.inference.places import places
     from understudy.inference.waves import waves
     from understudy.metadata.codebook import read_codebook
-    from understudy.methods.registry import list_methods, methods
+    from understudy.methods.registry import list_methods
     from understudy.release.release import Release
     from understudy.report.results_page import plot, results_page
     from understudy.schema import Schema
@@ -66,7 +66,6 @@ __all__ = [
     "draft",
     "evaluate",
     "list_methods",
-    "methods",
     "places",
     "plan",
     "plan_answer",
@@ -108,7 +107,6 @@ _HOMES = {
     "draft": "steward.draft",
     "evaluate": "evaluate.evaluate",
     "list_methods": "methods.registry",
-    "methods": "methods.registry",
     "places": "inference.places",
     "plan": "workflow.plan",
     "plan_answer": "workflow.amend",
@@ -165,9 +163,8 @@ def __dir__() -> list[str]:
 class _Package(ModuleType):
     """This package, where a room never hides a public name.
 
-    When a room is first imported it becomes an attribute of the package, after which `methods`
-    would be the room of that name, no longer the function. The function to call is `list_methods`;
-    `methods` is its former name.
+    When a room is first imported it becomes an attribute of the package, after which `evaluate`
+    would be the room of that name, no longer the function.
     """
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -103,7 +103,7 @@ MISTAKES = [
     ("a list of epsilons", synthesize(epsilon=[1]), BudgetError, "such as 1 or 0.5"),
     ("no method", synthesize(method=None), MethodError, "method must be text"),
     ("several methods", synthesize(method=["mst"]), MethodError, "not list"),
-    ("facts", synthesize(method=us.methods()[0]), MethodError, "not Facts"),
+    ("facts", synthesize(method=us.list_methods()[0]), MethodError, "not Facts"),
     ("options in text", synthesize(options="form=lazy"), MethodError, "a mapping"),
     ("options in a list", synthesize(options=["form=lazy"]), MethodError, "a mapping"),
     ("numbered options", synthesize(options={1: 2}), MethodError, "a mapping"),

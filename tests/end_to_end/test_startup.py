@@ -125,15 +125,14 @@ us.analyze(release, "mean", "age")
 
 @pytest.mark.nightly
 def test_public_names_are_themselves_whatever_was_imported_before():
-    """A room of the same name, `methods`, does not hide the function; all names can be had."""
+    """A room of the same name, `evaluate`, does not hide the function; all names can be had."""
     code = """
-from understudy.methods.registry import METHODS
+import understudy.methods.registry as registry
 import understudy as us
-import understudy.methods
-assert [facts.name for facts in us.list_methods()] == list(METHODS)
-assert us.methods() == us.list_methods()
-from understudy.methods.registry import methods
-assert us.methods is methods and us.methods is us.methods
+import understudy.evaluate
+assert [facts.name for facts in us.list_methods()] == list(registry.METHODS)
+from understudy.evaluate.evaluate import evaluate
+assert us.evaluate is evaluate and us.evaluate is us.evaluate
 for name in us.__all__:
     assert getattr(us, name) is getattr(us, name)
     assert name in dir(us)

@@ -144,7 +144,8 @@ def main() -> None:
         except typer.TyperException as error:  # a usage error; without a message, help was shown
             if message := error.format_message():
                 command = getattr(getattr(error, "ctx", None), "command_path", "understudy")
-                _fail(f"{message.rstrip('.')}. See {command} --help.")
+                end = "" if message.rstrip(".").endswith("?") else "."
+                _fail(f"{message.rstrip('.')}{end} See {command} --help.")
             sys.exit(2)
         except MACHINE as error:
             _fail(machine_words(error))

@@ -86,10 +86,6 @@ def list_methods() -> tuple[Facts, ...]:
     return tuple(kind.facts for kind in METHODS.values())
 
 
-methods = list_methods
-"""Its former name, which is a room of the package as well."""
-
-
 _BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
 _PLAIN = {int: "whole number", float: "number", str: "text", bool: "true or false"}
 
