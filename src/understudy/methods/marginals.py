@@ -1,7 +1,8 @@
 """Adaptive marginals on merged states: AIM, improved where measurements said so.
 
 1. A noisy table of each column at `one_way_share` of the budget, more of it for columns of many
-   states: ∝ states^(2/3), which minimises the summed L1 error. Numbers have as many bins as noise
+   states: ∝ states^(2/3), which minimises the summed L1 error. Of few columns most pairs are
+   measured and tell of columns as well, so that these cost less. Numbers have as many bins as noise
    allows for so many rows (`methods.binning`). A number line, if the release buys one, joins
    its table (`methods.noisy_marginals`). Of a column of numbers, states whose counts noise explains
    are empty (`models.number_line`), and long tails have a smooth shape (`models.number_line`).
@@ -10,6 +11,7 @@
    drowned in noise. That is divided ∝ states^(1/3), as much of the noise of many is smoothed away.
    Not so where a forest is bought (step 4).
    Without δ both are bought as one: the mean of two tables has more noise than one for both costs.
+   Then they get more where a forest is bought, too, and least where rounds have the most room.
 2. States are merged by these tables: rare levels (with less than a part in 256 of the records, or
    than noise lets a few cells hold) into one group, ordered values into runs of about equal mass,
    lighter ones beside a heavy value. Tables of several columns are measured over groups. With δ,
@@ -23,15 +25,15 @@
    together, of all pairs at once, by the number of rows (`methods.ranks`).
 4. A forest of pairs in place of rounds where these have no room for a usual pair: as many as noise
    leaves two groups of either column, one for each column but one at most. As in MST
-   (`methods.mst`), pairs are chosen one by one, over few groups of states, and measured together:
-   half of their cost each, as the table of a wrong pair is worth nothing. They have two fifths, or
-   two thirds of the part of a usual pair's cells that rounds have room for, if that is more. With δ
-   the rest buys pairs or columns once more, as released values say (`methods.two_way_risk`);
+   (`methods.mst`), pairs are chosen one by one, over few groups of states, and measured together.
+   A fifth of their cost buys choices. They have the part of a usual pair's cells that rounds have
+   room for, one third at least and two thirds at most. With δ the rest buys pairs or columns once more, as released values say (`methods.two_way_risk`);
    without δ columns have it before.
    Elsewhere rounds as in AIM (`methods.aim`), fewer and dearer ones at first. A column in one group
-   tells nothing of a pair. Where noise leaves few cells (`TRIPLES_ROOM`), tables of three are no
-   candidates, as much of the noise of pairs is shrunk away. Where it leaves fewer (`FEW_ROOM`),
-   first rounds are twice as dear as well: a cheap choice among many is mostly noise.
+   tells nothing of a pair. With δ tables of three are no candidates where noise leaves
+   few cells (`TRIPLES_ROOM`), as much of the noise of pairs is shrunk away. Without δ rounds are few
+   and dear, and one such table tells three pairs. Where noise leaves few cells (`FEW_ROOM`), first
+   rounds are twice as dear: a cheap choice among many is mostly noise.
    Where four pairs in a row show no clear tie, and released values say that another would save
    less of the distance of pairs than all columns would for its cost, the rest buys a table of each
    column (`methods.two_way_risk`), unless an option says what is wanted, or what one-way tables
@@ -121,17 +123,17 @@ LEAST_BINS, MOST_BINS = 8, 48
 """Runs of an ordered column, as the budget allows."""
 RECORDS_PER_CELL = 3.0
 """Records of a cell of two columns in runs, in deviations of the noise of a round."""
-ONE_WAY_SHARE = Fraction(2, 5)
-"""Share of the budget for one-way tables, at least."""
+ONE_WAY_SHARE = Fraction(1, 25)
+"""Share of the budget for one-way tables for each column, at least."""
+LEAST_ONE_WAY, MOST_ONE_WAY = Fraction(3, 10), Fraction(2, 5)
+"""The same for all columns, whatever their number."""
 FEW_ROOM = 100.0
 """Cells that noise must leave room for, or first rounds are twice as dear."""
-TRIPLES_ROOM = 10.0
-"""The same, in usual pairs, or tables of three columns are no candidates."""
-FOREST_SHARE = Fraction(2, 5)
-"""Share of what rounds may cost that buys a forest of pairs in their place at first, at least."""
-USED_SHARE = Fraction(2, 3)
-"""The same, in parts of those of a usual pair's cells that rounds have room for."""
-CHOICE_SHARE = Fraction(1, 2)
+TRIPLES_ROOM = 2.0
+"""The same with δ, in usual tables of three, or such tables are no candidates."""
+LEAST_FOREST, MOST_FOREST = Fraction(1, 3), Fraction(2, 3)
+"""Share of what rounds may cost that buys a forest of pairs in their place at first."""
+CHOICE_SHARE = Fraction(1, 5)
 """Part of that for choices; the rest buys the tables."""
 RECORDS_PER_GROUP = 2.0
 """Records of a cell of a table of the forest, in deviations of its noise."""
@@ -161,7 +163,8 @@ class Marginals(AdaptiveMethod):
     Attributes:
         bins: runs of ordered columns; by default as many as leave a cell of two columns three
             standard deviations of the noise in records, 8 to 48.
-        one_way_share: share for one-way tables; .4, or more where noise drowns pairs, by default.
+        one_way_share: share for one-way tables; .3 to .4, the more the more columns, or more where
+            noise drowns pairs, by default.
         measured_share: part of a round's cost that buys the table; the rest buys the choice.
         rounds_per_column: rounds for each column that the rest is divided into at first; 4, 2 where
             noise leaves few cells, or 1 where δ = 0, by default.
@@ -299,7 +302,8 @@ class Marginals(AdaptiveMethod):
                 gate, view, model, known, forest=forest, tied=tied, spend=left, bought=bought
             )
             return self._through(gate, known, total)
-        alone = left > 0 and room < max(FEW_ROOM, TRIPLES_ROOM * self._usual_cells(schema))
+        usual = self._usual_cells(schema) if left else 0.0
+        alone = room < (usual if pure else TRIPLES_ROOM * usual**1.5)
         workload = self._workload(view.schema, pairs=alone).without_constants(view.schema)
         if not (alone or self.degree or self.target or self.workload):
             workload = workload.deeper(view.schema)
@@ -311,9 +315,8 @@ class Marginals(AdaptiveMethod):
             noise=self._noise(gate.budget),
         )
         bought = spend - left
-        plain = not (self.degree or self.target or self.workload or self.priority)
         again = None
-        if plain and self.one_way_share is None:
+        if not self._asks() and self.one_way_share is None:
             again = partial(self._one_ways, gate, weights=size_weights(schema, 2 / 3))
         return self._in_rounds(
             gate, merged, known, pace, workload, bought=bought, lines=lines, again=again
@@ -334,13 +337,12 @@ class Marginals(AdaptiveMethod):
             left: what rounds may cost.
             n_rows: number of rows.
         """
-        asked = self.degree or self.target or self.workload or self.priority or self.one_way_share
-        if asked or not left:
+        if self._asks() or self.one_way_share or not left:
             return None
         used = self._used(schema, budget, left, n_rows)
         if used >= 1:
             return None
-        share = max(FOREST_SHARE, Fraction(round(1000 * used), 1000) * USED_SHARE)
+        share = min(max(Fraction(round(1000 * used), 1000), LEAST_FOREST), MOST_FOREST)
         tables = left * share * (1 - CHOICE_SHARE)
         for pairs in range(len(schema.names) - 1, 0, -1):
             noise = cell_noise(schema, budget, self._noise(budget), tables / pairs)
@@ -429,8 +431,18 @@ class Marginals(AdaptiveMethod):
             return Fraction(0)
         if forest := self._forest(schema, budget, left, n_rows):
             return left * (1 - forest.share) if budget.accounting == "pure" else Fraction(0)
-        used = min(self._used(schema, budget, left, n_rows), 1.0)
-        return left * (1 - Fraction(round(1000 * used), 1000)) if used >= FEWEST_CELLS else left
+        used = self._used(schema, budget, left, n_rows)
+        if used < FEWEST_CELLS:
+            return left
+        part = Fraction(round(1000 * used), 1000)
+        if used < 1:
+            return left * (1 - part)
+        pure = budget.accounting == "pure" and not self._asks()
+        return left * (1 - MOST_FOREST) / part if pure else Fraction(0)
+
+    def _asks(self) -> bool:
+        """Return whether an option says which tables are wanted."""
+        return bool(self.degree or self.target or self.workload or self.priority)
 
     def _used(self, schema: Schema, budget: Budget, left: Fraction, n_rows: float) -> float:
         """Cells that noise leaves room for, in parts of those of a usual pair."""
@@ -465,8 +477,12 @@ class Marginals(AdaptiveMethod):
 
     def _one_way_spend(self, schema: Schema, spend: Fraction) -> Fraction:
         """All of it where there is nothing but one column."""
-        share = ONE_WAY_SHARE if self.one_way_share is None else exact(self.one_way_share)
-        return spend * share if len(schema.names) > 1 else spend
+        d = len(schema.names)
+        if d == 1:
+            return spend
+        if self.one_way_share is not None:
+            return spend * exact(self.one_way_share)
+        return spend * min(max(d * ONE_WAY_SHARE, LEAST_ONE_WAY), MOST_ONE_WAY)
 
     def _with_runs(
         self,
