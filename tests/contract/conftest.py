@@ -412,7 +412,7 @@ class Case:
             last = [measured_by(step) for one in found[-columns:] for step in one]
             if columns and last == [measured_by(step) for step in left[:columns]]:
                 left, again = left[columns:], left[:columns]
-            single |= {*last}
+            single |= {*map(measured_by, found[-1])}
         assert not left
         return found
 
