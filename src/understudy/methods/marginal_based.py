@@ -682,7 +682,7 @@ def shrink_ties(tables: Sequence[Observation], ordered: Collection[int] = ()) ->
             continue
         tie = one.counts - one.counts.sum() * np.outer(*(alone[j] for j in one.columns))
         tie -= tie.mean(axis=1, keepdims=True) + tie.mean(axis=0, keepdims=True) - tie.mean()
-        change = _low_rank(tie, float(np.mean(one.variance))) - tie
+        change = _low_rank(tie, one.counts, float(np.mean(one.variance))) - tie
         if {*one.columns} <= {*ordered}:
             slope = np.outer(*(np.arange(size) - (size - 1) / 2 for size in tie.shape))
             change -= slope * float((change * slope).sum() / (slope**2).sum())
@@ -690,17 +690,39 @@ def shrink_ties(tables: Sequence[Observation], ordered: Collection[int] = ()) ->
     return shrunk
 
 
-def _low_rank(tie: Floats, variance: float) -> Floats:
-    """A tie less what noise of a variance explains, as in `shrink_ties`."""
-    left, values, right = np.linalg.svd(tie, full_matrices=False)
+def _low_rank(tie: Floats, counts: Floats, variance: float) -> Floats:
+    """A tie less what noise of a variance explains, as in `shrink_ties`.
+
+    Or the tie as it is, where by unbiased estimates of both errors (Stein 1981) it is nearer once
+    counts below 0 are taken for 0: of a sparse table whose tie has a high rank.
+    """
     k, m = (size - 1 for size in tie.shape)
-    least = variance * (k + m)
-    edge = 2 * variance * math.sqrt(k * m)
+    left, values, right = np.linalg.svd(tie, full_matrices=False)
+    values = values[: min(k, m)]
+    shrunk = _shrink_values(values, k, m, variance)
+    rank = np.count_nonzero(shrunk)
+    noise, taken = variance * (k - rank) * (m - rank), float(((values - shrunk) ** 2).sum())
+    part = min(noise / max(taken, 1e-300), 1.0)
+    kept = values + part * (shrunk - values)
+    # What the error is estimated to be: Candès, Sing-Long & Trzasko (2013), equation (9).
+    step = math.sqrt(variance) / 2
+    ahead, behind = (_shrink_values(values + h, k, m, variance) for h in (step, -step))
+    slopes = 1 - part + part * (ahead - behind) / (2 * step)
+    squares = values[:, None] ** 2 - values**2
+    np.fill_diagonal(squares, np.inf)
+    spread = 2 * float(((values * kept)[:, None] / squares).sum())
+    ratio = np.divide(kept, values, out=np.zeros_like(kept), where=values > 0)
+    divergence = float(slopes.sum()) + abs(k - m) * float(ratio.sum()) + spread
+    error = float(((kept - values) ** 2).sum()) + variance * (2 * divergence - k * m)
+    plain = float(np.where(counts > 0, variance, counts**2 - variance).sum())
+    if plain < error:
+        return tie
+    return np.asarray((left[:, : len(kept)] * kept) @ right[: len(kept)])
+
+
+def _shrink_values(values: Floats, k: int, m: int, variance: float) -> Floats:
+    """Singular values of a k × m matrix of a low rank, behind those that noise made of them."""
+    least, edge = variance * (k + m), 2 * variance * math.sqrt(k * m)
     clear = values**2 > least + edge
     kept = np.sqrt(np.where(clear, (values**2 - least) ** 2 - edge**2, 0.0))
-    kept = np.divide(kept, values, out=kept, where=clear)
-    change = (left * kept) @ right - tie
-    rank = int(clear.sum())
-    noise = variance * (k - rank) * (m - rank)
-    part = min(noise / max(float((change**2).sum()), 1e-300), 1.0)
-    return np.asarray(tie + part * change)
+    return np.divide(kept, values, out=kept, where=clear)

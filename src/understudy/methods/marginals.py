@@ -305,8 +305,8 @@ class Marginals(AdaptiveMethod):
         usual = self._usual_cells(schema) if left else 0.0
         alone = room < (usual if pure else TRIPLES_ROOM * usual**1.5)
         workload = self._workload(view.schema, pairs=alone).without_constants(view.schema)
-        if not (alone or self.degree or self.target or self.workload):
-            workload = workload.deeper(view.schema)
+        if not (alone or self.degree or self.workload):
+            workload = workload.deeper(view.schema, self.target)
         pace = Pace(
             spend=left,
             first=self._first(schema, left, gate.budget, narrow=room < FEW_ROOM),

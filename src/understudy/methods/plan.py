@@ -327,7 +327,7 @@ MANY_COLUMNS = 25
 FAVOUR = 4
 """How many times as much a marginal counts for each column with priority that it has."""
 
-DEEPEST, FEW_CELLS, MOST_DEEPER = 4, 32, 3_000
+DEEPEST, FEW_CELLS, MOST_DEEPER = 5, 32, 3_000
 """Columns and cells of a small marginal beyond a workload, and how many of a width there may be."""
 
 MOST_CANDIDATES = 20_000
@@ -400,24 +400,30 @@ class Workload:
             return self
         return Workload(*map(tuple, zip(*kept, strict=True)))
 
-    def deeper(self, schema: Schema) -> Workload:
+    def deeper(self, schema: Schema, target: str = "") -> Workload:
         """With small marginals of more columns as further candidates, where these are not many.
 
         What columns have in common may show in no marginal of fewer: a label that is the parity of
         three truth values is in none of three columns. Where a table has few cells, it costs little
         to look.
+
+        Args:
+            schema: the columns.
+            target: a column that all of them have, or "".
         """
         single = {columns[0]: weight for columns, weight in self._pairs if len(columns) == 1}
         size = dict(zip(schema.names, schema.sizes, strict=True))
         more: list[tuple[str, ...]] = []
         for width in range(1 + max(map(len, self.candidates)), DEEPEST + 1):
             narrow = [name for name in single if size[name] <= FEW_CELLS >> (width - 1)]
-            if math.comb(len(narrow), width) > MOST_DEEPER:
+            fixed = 1 if target in narrow else 0
+            if math.comb(len(narrow) - fixed, width - fixed) > MOST_DEEPER:
                 break
             more += [
                 columns
                 for columns in combinations(narrow, width)
-                if math.prod(size[name] for name in columns) <= FEW_CELLS
+                if target in ("", *columns)
+                and math.prod(size[name] for name in columns) <= FEW_CELLS
             ]
         weights = (min(sum(single[name] for name in columns), MOST_WEIGHT) for columns in more)
         return Workload((*self.candidates, *more), (*self.weights, *weights))
