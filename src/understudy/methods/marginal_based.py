@@ -649,7 +649,8 @@ def shrink_ties(tables: Sequence[Observation], ordered: Collection[int] = ()) ->
     has a smaller squared error where ties have a low rank. So they have in most tables, as a few
     traits tie two columns. What is taken away is noise if its sum of squares is about (k − r)·(m −
     r)·v, with r values left. Where it is more, the tie has further traits, and only the part that
-    noise is of it is taken away (James & Stein's rule). So a tie of full rank stays.
+    noise is of it is taken away (James & Stein's rule). Where by an unbiased estimate of errors a
+    table is nearer as it is, as a sparse one whose tie has a high rank, it stays.
 
     Of two ordered columns the slope, the part along evenly spaced scores, stays: correlations rest
     on it. So do ties of fewer than `LEAST_TIES` numbers.
@@ -659,7 +660,10 @@ def shrink_ties(tables: Sequence[Observation], ordered: Collection[int] = ()) ->
         ordered: places of columns whose states are in order.
 
     Sources: Gavish & Donoho (2017), "Optimal shrinkage of singular values", IEEE Transactions on
-    Information Theory 63; James & Stein (1961).
+    Information Theory 63; James & Stein (1961); Stein (1981), "Estimation of the mean of a
+    multivariate normal distribution", Annals of Statistics 9; Candès, Sing-Long & Trzasko (2013),
+    "Unbiased risk estimates for singular value thresholding and spectral estimators", IEEE
+    Transactions on Signal Processing 61, for the divergence.
 
     Example:
         >>> alone = [Observation((j,), np.full(4, 80.0), 1.0) for j in (0, 1)]
@@ -691,10 +695,15 @@ def shrink_ties(tables: Sequence[Observation], ordered: Collection[int] = ()) ->
 
 
 def _low_rank(tie: Floats, counts: Floats, variance: float) -> Floats:
-    """A tie less what noise of a variance explains, as in `shrink_ties`.
+    """A tie less what noise of a variance explains, as in `shrink_ties`, or as it is.
 
-    Or the tie as it is, where by unbiased estimates of both errors (Stein 1981) it is nearer once
-    counts below 0 are taken for 0: of a sparse table whose tie has a high rank.
+    Both errors are estimated without bias (Stein). Of the tie as it is, counts below 0 are taken
+    for 0, as a fit does.
+
+    Args:
+        tie: of two columns.
+        counts: of its table.
+        variance: of the noise in a cell.
     """
     k, m = (size - 1 for size in tie.shape)
     left, values, right = np.linalg.svd(tie, full_matrices=False)
@@ -704,7 +713,6 @@ def _low_rank(tie: Floats, counts: Floats, variance: float) -> Floats:
     noise, taken = variance * (k - rank) * (m - rank), float(((values - shrunk) ** 2).sum())
     part = min(noise / max(taken, 1e-300), 1.0)
     kept = values + part * (shrunk - values)
-    # What the error is estimated to be: Candès, Sing-Long & Trzasko (2013), equation (9).
     step = math.sqrt(variance) / 2
     ahead, behind = (_shrink_values(values + h, k, m, variance) for h in (step, -step))
     slopes = 1 - part + part * (ahead - behind) / (2 * step)

@@ -155,7 +155,7 @@ def test_columns_of_one_state_are_no_candidates_unless_no_pair_is_left():
     assert none.without_constants(schema(1, 1, 4)) is none
 
 
-def test_small_marginals_of_four_columns_are_candidates_besides():
+def test_small_marginals_of_more_columns_are_candidates_besides():
     """Beside all triples; of columns with so many states that a table has 32 cells at most."""
     columns = schema(2, 2, 3, 2, 4, 50)
     three = of(degree=3, columns=columns)
@@ -165,7 +165,8 @@ def test_small_marginals_of_four_columns_are_candidates_besides():
     assert deeper.weights[: len(three.weights)] == three.weights
     more = deeper.candidates[len(three.candidates) :]
     sizes = dict(zip(names, columns.sizes, strict=True))
-    small_ones = {one for one in combinations(names, 4) if np.prod([sizes[k] for k in one]) <= 32}
+    wide = [*combinations(names, 4), *combinations(names, 5)]
+    small_ones = {one for one in wide if np.prod([sizes[k] for k in one]) <= 32}
     assert set(more) == small_ones
     assert len(more) == len(small_ones) == 2
     assert all(0 < weight <= MOST_WEIGHT for weight in deeper.weights)
@@ -174,6 +175,9 @@ def test_small_marginals_of_four_columns_are_candidates_besides():
 def test_there_are_no_more_of_them_than_are_worth_a_look(monkeypatch):
     columns = schema(*[2] * 8)
     three = of(degree=3, columns=columns)
-    assert len(three.deeper(columns).candidates) == len(three.candidates) + 70
+    assert len(three.deeper(columns).candidates) == len(three.candidates) + 70 + 56
+    with_label = three.deeper(columns, "c").candidates[len(three.candidates) :]
+    assert len(with_label) == 35 + 35
+    assert all("c" in one for one in with_label)
     monkeypatch.setattr(plan, "MOST_DEEPER", 69)
     assert three.deeper(columns) == three
