@@ -50,7 +50,7 @@ def bounded(pay=None, sex=None):
 
 ASKED = {
     "not-measured": lambda: (release(epsilon=2, method="independent"), "total", "sex + rare"),
-    "no-delta": lambda: (release(epsilon="1"), "ols", "y ~ x + sex + region + wage"),
+    "no-delta": lambda: (release(epsilon="0.5"), "ols", "y ~ x + sex + region + wage"),
     "lost-in-noise": lambda: (
         release(epsilon="0.035", delta="1e-6", analyses=("ols y ~ x + sex",)),
         "ols",
