@@ -30,10 +30,11 @@
    room for, one third at least and two thirds at most. With δ the rest buys pairs or columns once
    more, as released values say (`methods.two_way_risk`); without δ columns have it before.
    Elsewhere rounds as in AIM (`methods.aim`), fewer and dearer ones at first. A column in one group
-   tells nothing of a pair. With δ tables of three are no candidates where noise leaves few cells
-   (`TRIPLES_ROOM`), as much of the noise of pairs is shrunk away. Without δ rounds are few and
-   dear, and one such table tells three pairs. Where noise leaves few cells (`FEW_ROOM`), first
-   rounds are twice as dear with δ: a cheap choice among many is mostly noise.
+   tells nothing of a pair. Of up to five columns tables of few cells are candidates as well, and
+   only those with the target, if one is named. With δ tables of three are no candidates where noise
+   leaves few cells (`TRIPLES_ROOM`), as much of the noise of pairs is shrunk away. Without δ rounds
+   are few and dear, and one such table tells three pairs. Where noise leaves few cells
+   (`FEW_ROOM`), first rounds are twice as dear with δ: a cheap choice among many is mostly noise.
    Where four pairs in a row show no clear tie, and released values say that another would save
    less of the distance of pairs than all columns would for its cost, the rest buys a table of each
    column (`methods.two_way_risk`), unless an option says what is wanted, or what one-way tables
