@@ -186,6 +186,19 @@ def test_a_sparse_table_of_high_rank_is_not_shrunk_to_few_traits():
     assert shrunk < 1.05 * noisy
 
 
+@pytest.mark.parametrize(
+    "counts",
+    [np.zeros((4, 4)), np.full((4, 4), 20.0), 15 + 20 * np.eye(4)],
+    ids=["nobody", "even", "alike in each direction"],
+)
+def test_singular_values_may_be_alike(counts):
+    alone = [Observation((j,), np.full(4, 80.0), 1.0) for j in (0, 1)]
+    shrunk = shrink_ties([*alone, Observation((0, 1), counts, 16.0)])[2].counts
+    assert np.ptp(np.diagonal(shrunk)) == pytest.approx(0, abs=1e-9)
+    for axis in (0, 1):
+        assert shrunk.sum(axis=axis) == pytest.approx(counts.sum(axis=axis))
+
+
 def test_ties_of_tables_that_tell_little_of_noise_stay():
     """Of three columns, and of two states each; tables of which a column is not known alone too."""
     rng = np.random.default_rng(1)
